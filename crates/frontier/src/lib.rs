@@ -1,14 +1,29 @@
 //! The seam the whole house turns on: events go in, ranks come out, the scheduler permits.
 //!
-//! A `Policy` is a pure state machine: it folds `Event`s and writes ranks into a `Ranking`.
-//! The `Scheduler` hands out the best-ranked page among the hosts that may be contacted now; it
+//! A [`Policy`] is a pure state machine: it folds [`Event`]s and writes ranks into a [`Ranking`].
+//! The [`Scheduler`] hands out the best-ranked page among the hosts that may be contacted now; it
 //! alone knows politeness, so no policy can be impolite. Drivers (the lab, the live crawl, the
-//! server) call the same two methods, `Scheduler::next` and `Scheduler::observe`.
+//! server) call the same two methods, [`Scheduler::next`] and [`Scheduler::observe`].
 //!
 //! Nothing here asks the time, opens a file, starts a thread or reads a URL: `now` is an argument,
 //! pages and hosts are dense numbers. Invariants: the same events give the same decisions; a saved
 //! state goes on as if nothing had happened; every structure is a `Vec` indexed by id.
 
+mod calendar;
+mod event;
+mod heap;
 mod id;
+mod policy;
+mod random;
+mod ranking;
+mod saved;
+mod scheduler;
 
+pub use calendar::{Politeness, Tick};
+pub use event::{Change, Event, Fault};
 pub use id::{HostId, PageId};
+pub use policy::{Coverage, Links, NoLinks, Policy, WholeGraphRank};
+pub use random::Random;
+pub use ranking::{Rank, Ranking};
+pub use saved::{Restore, Save, corrupt};
+pub use scheduler::{Next, Scheduler};

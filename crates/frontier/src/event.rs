@@ -1,0 +1,83 @@
+//! Everything that can happen in a crawl.
+//!
+//! The journal of a crawl is these events plus every hand-out, with ticks; all state is their
+//! fold. Events carry facts that a driver saw, never opinions: what a page is worth is for the
+//! policy to say.
+
+use crate::calendar::Tick;
+use crate::id::{HostId, PageId};
+
+/// One thing that happened. Borrowed, because a page's links are read far more often than kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A URL was seen for the first time. Page ids are dense and issued in order.
+    Discovered {
+        /// The new page.
+        page: PageId,
+        /// Its politeness unit.
+        host: HostId,
+        /// Named by the user rather than found through a link.
+        seed: bool,
+    },
+    /// A request brought an answer that counts as the page.
+    Fetched {
+        /// The page asked for.
+        page: PageId,
+        /// How it compares with the copy we had.
+        change: Change,
+        /// Every distinct link of the page, also those we shall never follow.
+        links: &'a [PageId],
+    },
+    /// A request, or the decision not to make one, ended without the page.
+    Failed {
+        /// The page asked for.
+        page: PageId,
+        /// Why.
+        fault: Fault,
+    },
+    /// The page turned out to stand for another: a redirect, or an exact duplicate.
+    Moved {
+        /// The page asked for.
+        page: PageId,
+        /// The page it stands for.
+        to: PageId,
+    },
+    /// A host asked not to be contacted before a time.
+    Held {
+        /// The host.
+        host: HostId,
+        /// The first tick at which it may be contacted again.
+        until: Tick,
+    },
+    /// A new round begins: the policy may rank pages for up to `budget` fetches.
+    Round {
+        /// The number of the round, from 0.
+        round: u32,
+        /// How many fetches the round may spend.
+        budget: u64,
+    },
+}
+
+/// How a fetched page compares with the copy in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// There was no copy.
+    New,
+    /// The copy is no longer current.
+    Changed,
+    /// The copy is still current.
+    Unchanged,
+}
+
+/// Why a page did not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The page is not there (404, 410, no such host).
+    Gone,
+    /// No verdict: a time-out, a 5xx, a reset. It may be asked for again.
+    Unknown,
+    /// We may not or will not ask: robots.txt, scope, a trap rule.
+    Refused,
+    /// The hand-out never came back: a crash, or a client that vanished.
+    Lost,
+}

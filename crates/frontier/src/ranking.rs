@@ -1,0 +1,527 @@
+//! The ranks of all pages: the one structure that policies write and the scheduler reads.
+//!
+//! A rank lives here and nowhere else: the policies that move mass or cash from page to page keep
+//! it in the ranking, so a page costs one place (4 bytes), one heap entry (12) and, where there is
+//! more than one host, its host (4). A page is in exactly one place:
+//!
+//! - *queued*: may be handed out, best first, when its host may be contacted;
+//! - *parked*: ranked and ordered, but only for the policy (a fetched page that still earns);
+//! - *aside*: rank kept, order not: in flight, deferred to a time, or shelved;
+//! - *absent*: rank 0. A page that is raised comes back to the queue, or to the parking place if
+//!   it was parked before.
+//!
+//! Cost: `raise`, `set` and `take` O(log pages of the host); `best_*` O(1). Invariant: the order is
+//! total (higher rank, then smaller id), so nothing depends on the order of insertion.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use crate::calendar::Tick;
+use crate::heap::{self, Entry, HostTop, INDEX_BITS, Keyed as _};
+use crate::id::{HostId, PageId};
+use crate::saved::{Restore, Save, corrupt};
+
+/// What a page is worth to a policy. Larger is sooner.
+pub type Rank = u64;
+
+/// Where a page's rank is kept, in the two high bits of its place.
+const QUEUED: u32 = 0;
+const PARKED: u32 = 1 << INDEX_BITS;
+const ASIDE: u32 = 2 << INDEX_BITS;
+const ABSENT: u32 = 3 << INDEX_BITS;
+/// Low bit of an absent page's place: it comes back to the parking place.
+const HOME_PARKED: u32 = 1;
+
+const TAG: u32 = 3 << INDEX_BITS;
+const INDEX: u32 = !TAG;
+
+/// Where a host stands, by the same scheme.
+const READY: u32 = 0;
+const RESTING: u32 = 1 << INDEX_BITS;
+const IDLE: u32 = 3 << INDEX_BITS;
+
+/// Why a page is aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    InFlight,
+    Deferred(Tick),
+    Shelved,
+}
+
+/// Ranks of pages, grouped by host, with the hosts that may be contacted apart.
+#[derive(Debug, Default)]
+pub struct Ranking {
+    /// By page: where its rank is.
+    places: Vec<u32>,
+    /// By page: its host. Empty while every page is on host 0.
+    hosts: Vec<HostId>,
+    /// By host: its queued pages.
+    lanes: Vec<Vec<Entry>>,
+    parked: Vec<Entry>,
+    aside: BTreeMap<PageId, (Why, Rank)>,
+    deferred: BTreeSet<(Tick, PageId)>,
+    in_flight: usize,
+    /// Hosts with queued pages, by their best page: those that may be contacted, and the others.
+    ready: Vec<HostTop>,
+    resting: Vec<HostTop>,
+    /// By host: where it is in those two.
+    host_places: Vec<u32>,
+    /// By host: whether it may be contacted.
+    open: Vec<bool>,
+}
+
+impl Ranking {
+    /// How many pages are known.
+    pub fn page_count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The host of a known page.
+    #[inline]
+    pub fn host(&self, page: PageId) -> HostId {
+        if self.hosts.is_empty() {
+            HostId(0)
+        } else {
+            self.hosts[page.index()]
+        }
+    }
+
+    /// The rank of a page; 0 for one that is not ranked.
+    pub fn rank(&self, page: PageId) -> Rank {
+        let place = self.places[page.index()];
+        match place & TAG {
+            QUEUED => self.lanes[self.host(page).index()][(place & INDEX) as usize].rank,
+            PARKED => self.parked[(place & INDEX) as usize].rank,
+            ASIDE => self.aside[&page].1,
+            _ => 0,
+        }
+    }
+
+    /// Gives a page a rank. Absent pages come home; pages in flight, deferred or shelved stay put.
+    pub fn set(&mut self, page: PageId, rank: Rank) {
+        let place = self.places[page.index()];
+        let at = (place & INDEX) as usize;
+        match place & TAG {
+            QUEUED => {
+                let host = self.host(page);
+                let lane = &mut self.lanes[host.index()];
+                lane[at].rank = rank;
+                if heap::sift(lane, &mut self.places, QUEUED, at) == 0 || at == 0 {
+                    self.lane_top_changed(host);
+                }
+            }
+            PARKED => {
+                self.parked[at].rank = rank;
+                heap::sift(&mut self.parked, &mut self.places, PARKED, at);
+            }
+            ASIDE => {
+                let kept = self.aside.get_mut(&page);
+                kept.expect("pages aside are in the map").1 = rank;
+            }
+            _ => self.come_home(page, place, rank),
+        }
+    }
+
+    /// Adds to a page's rank. The hot path of every policy that moves mass along links.
+    #[inline]
+    pub fn raise(&mut self, page: PageId, by: Rank) {
+        let place = self.places[page.index()];
+        let at = (place & INDEX) as usize;
+        match place & TAG {
+            QUEUED => {
+                let host = self.host(page);
+                let lane = &mut self.lanes[host.index()];
+                lane[at].rank = add(lane[at].rank, by);
+                if heap::sift_up(lane, &mut self.places, QUEUED, at) == 0 {
+                    self.lane_top_changed(host);
+                }
+            }
+            PARKED => {
+                self.parked[at].rank = add(self.parked[at].rank, by);
+                heap::sift_up(&mut self.parked, &mut self.places, PARKED, at);
+            }
+            ASIDE => {
+                let rank = &mut self
+                    .aside
+                    .get_mut(&page)
+                    .expect("pages aside are in the map")
+                    .1;
+                *rank = add(*rank, by);
+            }
+            _ => self.come_home(page, place, by),
+        }
+    }
+
+    /// Takes a page's rank away: the page is absent afterwards, and comes back when ranked again.
+    pub fn take(&mut self, page: PageId) -> Rank {
+        let parked = self.places[page.index()] & TAG == PARKED;
+        let (rank, _) = self.lift(page);
+        self.places[page.index()] = if parked {
+            ABSENT | HOME_PARKED
+        } else {
+            self.home(page)
+        };
+        rank
+    }
+
+    /// From now on the page's rank is only for the policy: kept and ordered, never handed out.
+    pub fn park(&mut self, page: PageId) {
+        let (rank, _) = self.lift(page);
+        self.places[page.index()] = ABSENT | HOME_PARKED;
+        if rank > 0 {
+            self.come_home(page, ABSENT | HOME_PARKED, rank);
+        }
+    }
+
+    /// The page may be handed out again, at the rank it has.
+    pub fn queue(&mut self, page: PageId) {
+        let (rank, _) = self.lift(page);
+        self.come_home(page, ABSENT, rank);
+    }
+
+    /// Keeps the page's rank, growing where it grows, but out of all order until it is ranked
+    /// anew by [`queue`](Self::queue), [`park`](Self::park) or [`take`](Self::take).
+    pub fn shelve(&mut self, page: PageId) {
+        let (rank, _) = self.lift(page);
+        self.set_aside(page, Why::Shelved, rank);
+    }
+
+    /// The page is not to be handed out before `until`; then it is queued at the rank it has.
+    pub fn defer(&mut self, page: PageId, until: Tick) {
+        let (rank, _) = self.lift(page);
+        self.deferred.insert((until, page));
+        self.set_aside(page, Why::Deferred(until), rank);
+    }
+
+    /// The best queued page, whether or not its host may be contacted now.
+    pub fn best_queued(&self) -> Option<(PageId, Rank)> {
+        let best = [self.ready.first(), self.resting.first()]
+            .into_iter()
+            .flatten();
+        let best = best
+            .copied()
+            .reduce(|a, b| if b.best.beats(a.best) { b } else { a })?
+            .best;
+        Some((best.page, best.rank))
+    }
+
+    /// The best parked page.
+    pub fn best_parked(&self) -> Option<(PageId, Rank)> {
+        self.parked.first().map(|best| (best.page, best.rank))
+    }
+
+    /// Shelved pages with their ranks, by page.
+    pub fn shelved(&self) -> impl Iterator<Item = (PageId, Rank)> + '_ {
+        self.aside
+            .iter()
+            .filter(|(_, (why, _))| *why == Why::Shelved)
+            .map(|(&page, &(_, rank))| (page, rank))
+    }
+
+    /// Pages handed out and not yet come back, by page.
+    pub fn in_flight(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.aside
+            .iter()
+            .filter(|(_, (why, _))| *why == Why::InFlight)
+            .map(|(&page, _)| page)
+    }
+
+    /// How many pages are in flight.
+    pub fn in_flight_count(&self) -> usize {
+        self.in_flight
+    }
+
+    /// How many pages are queued.
+    pub fn queued_count(&self) -> usize {
+        self.lanes.iter().map(Vec::len).sum()
+    }
+
+    /// The bytes all ranks and places take, as allocated.
+    pub fn allocated_bytes(&self) -> usize {
+        self.places.capacity() * size_of::<u32>()
+            + self.hosts.capacity() * size_of::<HostId>()
+            + self.parked.capacity() * size_of::<Entry>()
+            + self
+                .lanes
+                .iter()
+                .map(|lane| lane.capacity() * size_of::<Entry>())
+                .sum::<usize>()
+            + self.lanes.capacity() * size_of::<Vec<Entry>>()
+            + (self.ready.capacity() + self.resting.capacity()) * size_of::<HostTop>()
+    }
+}
+
+/// What the scheduler alone does with a ranking.
+impl Ranking {
+    /// Makes room for a page that was just discovered.
+    pub(crate) fn know(&mut self, page: PageId, host: HostId) {
+        assert_eq!(
+            page.index(),
+            self.places.len(),
+            "page ids are dense and issued in order"
+        );
+        assert!(page.0 & TAG == 0, "at most 2^30 pages");
+        grow(&mut self.places, ABSENT);
+        if host.0 > 0 && self.hosts.is_empty() {
+            self.hosts = vec![HostId(0); page.index()];
+        }
+        if !self.hosts.is_empty() || host.0 > 0 {
+            grow(&mut self.hosts, host);
+        }
+        self.know_host(host);
+    }
+
+    /// Makes room for a host.
+    pub(crate) fn know_host(&mut self, host: HostId) {
+        while self.lanes.len() <= host.index() {
+            self.lanes.push(Vec::new());
+            self.host_places.push(IDLE);
+            self.open.push(true);
+        }
+    }
+
+    /// The best page among the hosts that may be contacted.
+    pub(crate) fn best_ready(&self) -> Option<(PageId, HostId)> {
+        self.ready.first().map(|top| (top.best.page, top.host))
+    }
+
+    /// The page leaves the queue; its rank stays with it.
+    pub(crate) fn hand_out(&mut self, page: PageId) {
+        assert_eq!(
+            self.places[page.index()] & TAG,
+            QUEUED,
+            "only queued pages are handed out"
+        );
+        let (rank, _) = self.lift(page);
+        self.in_flight += 1;
+        self.set_aside(page, Why::InFlight, rank);
+    }
+
+    /// The page came back, or was settled without being asked for: it is shelved until the policy
+    /// says otherwise. Returns whether it had been in flight.
+    pub(crate) fn land(&mut self, page: PageId) -> bool {
+        let (rank, was_in_flight) = self.lift(page);
+        self.set_aside(page, Why::Shelved, rank);
+        was_in_flight
+    }
+
+    /// Whether the host may be contacted.
+    pub(crate) fn set_open(&mut self, host: HostId, open: bool) {
+        if std::mem::replace(&mut self.open[host.index()], open) != open {
+            self.leave_host_order(host);
+            self.lane_top_changed(host);
+        }
+    }
+
+    /// Whether any page of the host is queued.
+    pub(crate) fn has_queued(&self, host: HostId) -> bool {
+        !self.lanes[host.index()].is_empty()
+    }
+
+    /// Queues every page whose deferral has ended.
+    pub(crate) fn wake(&mut self, now: Tick) {
+        while let Some(&(_, page)) = self.deferred.first().filter(|(until, _)| *until <= now) {
+            self.queue(page);
+        }
+    }
+
+    /// When the next deferral ends.
+    pub(crate) fn next_wake(&self) -> Option<Tick> {
+        self.deferred.first().map(|(until, _)| *until)
+    }
+
+    /// How many hosts are known.
+    pub(crate) fn host_count(&self) -> usize {
+        self.lanes.len()
+    }
+}
+
+impl Ranking {
+    /// Takes a page out of wherever it is. Returns its rank and whether it was in flight; the
+    /// caller writes its new place.
+    fn lift(&mut self, page: PageId) -> (Rank, bool) {
+        let place = self.places[page.index()];
+        let at = (place & INDEX) as usize;
+        match place & TAG {
+            QUEUED => {
+                let host = self.host(page);
+                let lane = &mut self.lanes[host.index()];
+                let entry = heap::remove(lane, &mut self.places, QUEUED, at);
+                if at == 0 {
+                    self.lane_top_changed(host);
+                }
+                (entry.rank, false)
+            }
+            PARKED => (
+                heap::remove(&mut self.parked, &mut self.places, PARKED, at).rank,
+                false,
+            ),
+            ASIDE => {
+                let (why, rank) = self
+                    .aside
+                    .remove(&page)
+                    .expect("pages aside are in the map");
+                match why {
+                    Why::InFlight => self.in_flight -= 1,
+                    Why::Deferred(until) => {
+                        self.deferred.remove(&(until, page));
+                    }
+                    Why::Shelved => {}
+                }
+                (rank, why == Why::InFlight)
+            }
+            _ => (0, false),
+        }
+    }
+
+    /// Where an absent page will come back to.
+    fn home(&self, page: PageId) -> u32 {
+        let place = self.places[page.index()];
+        if place & TAG == ABSENT { place } else { ABSENT }
+    }
+
+    /// Puts an absent page where it belongs.
+    fn come_home(&mut self, page: PageId, place: u32, rank: Rank) {
+        let entry = Entry { rank, page };
+        if place & HOME_PARKED != 0 {
+            heap::push(&mut self.parked, &mut self.places, PARKED, entry);
+            return;
+        }
+        let host = self.host(page);
+        if heap::push(
+            &mut self.lanes[host.index()],
+            &mut self.places,
+            QUEUED,
+            entry,
+        ) == 0
+        {
+            self.lane_top_changed(host);
+        }
+    }
+
+    fn set_aside(&mut self, page: PageId, why: Why, rank: Rank) {
+        self.places[page.index()] = ASIDE;
+        self.aside.insert(page, (why, rank));
+    }
+
+    /// Brings the order of hosts up to date with the best page of one lane.
+    #[inline]
+    fn lane_top_changed(&mut self, host: HostId) {
+        let Some(&best) = self.lanes[host.index()].first() else {
+            return self.leave_host_order(host);
+        };
+        let (heap, tag) = if self.open[host.index()] {
+            (&mut self.ready, READY)
+        } else {
+            (&mut self.resting, RESTING)
+        };
+        let place = self.host_places[host.index()];
+        if place & TAG == IDLE {
+            heap::push(heap, &mut self.host_places, tag, HostTop { best, host });
+        } else {
+            let at = (place & INDEX) as usize;
+            heap[at].best = best;
+            heap::sift(heap, &mut self.host_places, tag, at);
+        }
+    }
+
+    fn leave_host_order(&mut self, host: HostId) {
+        let place = self.host_places[host.index()];
+        let at = (place & INDEX) as usize;
+        match place & TAG {
+            READY => heap::remove(&mut self.ready, &mut self.host_places, READY, at),
+            RESTING => heap::remove(&mut self.resting, &mut self.host_places, RESTING, at),
+            _ => return,
+        };
+        self.host_places[host.index()] = IDLE;
+    }
+}
+
+/// Ranks are masses with a fixed total: a sum that overflows is a bug of the policy.
+#[inline]
+fn add(rank: Rank, by: Rank) -> Rank {
+    rank.checked_add(by).expect("ranks stay below 2^64")
+}
+
+/// Pushes with an eighth to spare instead of doubling.
+fn grow<T>(items: &mut Vec<T>, item: T) {
+    if items.len() == items.capacity() {
+        items.reserve_exact((items.len() / 8).max(16));
+    }
+    items.push(item);
+}
+
+/// How each page is written: its place's kind, then what that kind needs.
+impl Save for Ranking {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        (self.lanes.len() as u64).save(out)?;
+        self.open.iter().try_for_each(|open| open.save(out))?;
+        self.hosts.save(out)?;
+        (self.places.len() as u64).save(out)?;
+        for (index, &place) in self.places.iter().enumerate() {
+            let page = PageId::from_index(index);
+            match place & TAG {
+                QUEUED => (0u8, self.rank(page)).save(out)?,
+                PARKED => (1u8, self.rank(page)).save(out)?,
+                ASIDE => match self.aside[&page] {
+                    (Why::InFlight, rank) => (2u8, rank).save(out)?,
+                    (Why::Shelved, rank) => (3u8, rank).save(out)?,
+                    (Why::Deferred(until), rank) => (4u8, (rank, until)).save(out)?,
+                },
+                _ if place & HOME_PARKED != 0 => 6u8.save(out)?,
+                _ => 5u8.save(out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Restore for Ranking {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        let mut ranking = Self::default();
+        let host_count = u64::restore(from)?;
+        if host_count > u64::from(u32::MAX) {
+            return Err(corrupt("more hosts than can be numbered"));
+        }
+        for _ in 0..host_count {
+            ranking.open.push(bool::restore(from)?);
+            ranking.lanes.push(Vec::new());
+            ranking.host_places.push(IDLE);
+        }
+        ranking.hosts = Restore::restore(from)?;
+        if ranking
+            .hosts
+            .iter()
+            .any(|host| u64::from(host.0) >= host_count)
+        {
+            return Err(corrupt("a page on a host that is not known"));
+        }
+        let page_count = u64::restore(from)?;
+        let hosts_fit = ranking.hosts.is_empty() || ranking.hosts.len() as u64 == page_count;
+        if page_count > u64::from(INDEX) || !hosts_fit || (page_count > 0 && host_count == 0) {
+            return Err(corrupt("page and host counts that do not agree"));
+        }
+        for index in 0..page_count as usize {
+            let page = PageId::from_index(index);
+            grow(&mut ranking.places, ABSENT);
+            match u8::restore(from)? {
+                0 => ranking.come_home(page, ABSENT, Rank::restore(from)?),
+                1 => ranking.come_home(page, ABSENT | HOME_PARKED, Rank::restore(from)?),
+                2 => {
+                    ranking.in_flight += 1;
+                    ranking.set_aside(page, Why::InFlight, Rank::restore(from)?);
+                }
+                3 => ranking.set_aside(page, Why::Shelved, Rank::restore(from)?),
+                4 => {
+                    let (rank, until) = Restore::restore(from)?;
+                    ranking.deferred.insert((until, page));
+                    ranking.set_aside(page, Why::Deferred(until), rank);
+                }
+                5 => {}
+                6 => ranking.places[index] = ABSENT | HOME_PARKED,
+                _ => return Err(corrupt("a page in no known place")),
+            }
+        }
+        Ok(ranking)
+    }
+}

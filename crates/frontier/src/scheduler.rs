@@ -1,0 +1,169 @@
+//! The scheduler: policies rank, the calendar permits, and this hands out pages.
+//!
+//! It owns a policy, its ranking and the host calendar, and offers drivers two methods: `next`
+//! and `observe`. No page is handed out twice before it comes back, and no host is asked before
+//! its time or more often at once than allowed, whatever the policy ranks.
+//!
+//! Cost: `next` O(log pages + log hosts); `observe` that of the policy. State: the policy's, the
+//! ranking's, 24 bytes a host.
+
+use std::io;
+
+use crate::calendar::{Calendar, Politeness, Tick};
+use crate::event::Event;
+use crate::id::{HostId, PageId};
+use crate::policy::{Coverage, Links, Policy};
+use crate::ranking::Ranking;
+use crate::saved::{Restore, Save, corrupt};
+
+/// First bytes of a saved scheduler: name and version of the format.
+const MAGIC: [u8; 8] = *b"TSSCHED1";
+
+/// What to do now. `WaitUntil` lets the lab jump its clock and the crawler sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Ask for this page; report what came of it by `observe`.
+    Fetch(PageId),
+    /// Nothing before this tick, unless something is observed first.
+    WaitUntil(Tick),
+    /// Nothing until something is observed: no page is ranked, or all wait for open requests.
+    Empty,
+}
+
+/// Hands out the best page among the hosts that may be contacted now.
+#[derive(Debug)]
+pub struct Scheduler<P> {
+    policy: P,
+    ranking: Ranking,
+    calendar: Calendar,
+    /// The latest tick seen. A clock that runs backwards is read as standing still.
+    latest: Tick,
+}
+
+impl<P: Policy> Scheduler<P> {
+    /// A scheduler that knows no page yet.
+    pub fn new(policy: P, politeness: Politeness) -> Self {
+        Self {
+            policy,
+            ranking: Ranking::default(),
+            calendar: Calendar::new(politeness),
+            latest: Tick(0),
+        }
+    }
+
+    /// The best page among hosts that may be contacted at `now`: O(log pages).
+    pub fn next(&mut self, now: Tick) -> Next {
+        let now = self.tick(now);
+        while let Some(host) = self.calendar.wake(now) {
+            self.ranking.set_open(host, self.calendar.free(host, now));
+        }
+        self.ranking.wake(now);
+        if let Some((page, host)) = self.ranking.best_ready() {
+            self.ranking.hand_out(page);
+            let open = self.calendar.start(host, now);
+            self.ranking.set_open(host, open);
+            return Next::Fetch(page);
+        }
+        let host_wakes = self
+            .calendar
+            .sleepers()
+            .find(|(_, host)| self.ranking.has_queued(*host));
+        let wakes = [host_wakes.map(|(tick, _)| tick), self.ranking.next_wake()];
+        wakes
+            .into_iter()
+            .flatten()
+            .min()
+            .map_or(Next::Empty, Next::WaitUntil)
+    }
+
+    /// Tells the calendar and the policy what happened. `links` answers for pages already fetched,
+    /// and for the page of a `Fetched` event too.
+    pub fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links) {
+        let now = self.tick(now);
+        match *event {
+            Event::Discovered { page, host, .. } => {
+                self.calendar.know(host);
+                self.ranking.know(page, host);
+            }
+            Event::Fetched { page, .. }
+            | Event::Failed { page, .. }
+            | Event::Moved { page, .. } => {
+                self.land(page, now);
+            }
+            Event::Held { host, until } => {
+                self.calendar.know(host);
+                self.ranking.know_host(host);
+                self.calendar.hold(host, until);
+                self.ranking.set_open(host, self.calendar.free(host, now));
+            }
+            Event::Round { .. } => {}
+        }
+        self.policy.observe(event, now, links, &mut self.ranking);
+    }
+
+    /// What the policy proves of the pages fetched so far.
+    pub fn coverage(&self) -> Option<Coverage> {
+        self.policy.coverage()
+    }
+
+    /// The policy, to be asked for its estimates.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// The ranks, to be looked at.
+    pub fn ranking(&self) -> &Ranking {
+        &self.ranking
+    }
+
+    /// Pages handed out and not yet come back. After a restart the driver reports each of them as
+    /// [`Fault::Lost`](crate::Fault::Lost).
+    pub fn in_flight(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.ranking.in_flight()
+    }
+
+    /// Writes everything that decides: policy, ranks, calendar, pages in flight.
+    pub fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&MAGIC)?;
+        self.latest.save(out)?;
+        self.calendar.save(out)?;
+        self.ranking.save(out)?;
+        self.policy.save(out)
+    }
+
+    /// Becomes the saved scheduler; the policy must have been made with the same parameters.
+    pub fn restore(policy: P, saved: &mut dyn io::Read) -> io::Result<Self> {
+        let mut magic = [0; MAGIC.len()];
+        saved.read_exact(&mut magic)?;
+        if magic != MAGIC {
+            return Err(corrupt("not a scheduler of this version"));
+        }
+        let latest = Restore::restore(saved)?;
+        let calendar = Calendar::restore(saved)?;
+        let ranking = Ranking::restore(saved)?;
+        let mut scheduler = Self {
+            policy,
+            ranking,
+            calendar,
+            latest,
+        };
+        for index in 0..scheduler.ranking.host_count() {
+            scheduler.calendar.know(HostId::from_index(index));
+        }
+        scheduler.policy.restore(saved)?;
+        Ok(scheduler)
+    }
+
+    fn land(&mut self, page: PageId, now: Tick) {
+        if self.ranking.land(page) {
+            let host = self.ranking.host(page);
+            let open = self.calendar.end(host, now);
+            self.ranking.set_open(host, open);
+        }
+    }
+
+    fn tick(&mut self, now: Tick) -> Tick {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+}
