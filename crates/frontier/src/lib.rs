@@ -9,6 +9,7 @@
 //! pages and hosts are dense numbers. Invariants: the same events give the same decisions; a saved
 //! state goes on as if nothing had happened; every structure is a `Vec` indexed by id.
 
+mod aside;
 mod calendar;
 mod event;
 mod heap;

@@ -46,30 +46,41 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
 /// A proven share of personalised PageRank, in units of [`Coverage::ONE`].
 ///
-/// `guaranteed + uncovered == ONE` always: what is not proven to be in the store may be missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is not guaranteed may be missing: `ONE - guaranteed` is the exact upper bound on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// At least this much is in the store. Rounded down.
     pub guaranteed: u64,
-    /// At most this much is not.
-    pub uncovered: u64,
-    /// The goal the policy was given is met: nothing more needs to be fetched.
-    pub met: bool,
+    /// This much can never be guaranteed: it lies at pages that could not be fetched, or leaked.
+    pub stuck: u64,
+    /// The goal the policy was given, in the same units.
+    pub goal: u64,
 }
 
 impl Coverage {
     /// The whole of it.
     pub const ONE: u64 = 1 << 62;
 
-    /// The guarantee as a fraction, rounded down.
+    /// Nothing more needs to be fetched.
+    pub fn met(&self) -> bool {
+        self.guaranteed >= self.goal
+    }
+
+    /// Fetching on cannot meet the goal: too much is stuck.
+    pub fn out_of_reach(&self) -> bool {
+        !self.met() && Self::ONE - self.stuck < self.goal
+    }
+
+    /// The guarantee as a fraction, never more than was proven.
     pub fn guaranteed_fraction(&self) -> f64 {
-        // Rounding to 53 bits may round up; one step down keeps the claim true.
-        let exact = self.guaranteed as f64 / Self::ONE as f64;
-        if (exact * Self::ONE as f64) as u64 > self.guaranteed {
-            exact.next_down()
+        // ONE is a power of two, so only the conversion to 53 bits rounds.
+        let nearest = self.guaranteed as f64;
+        let below = if nearest as u64 > self.guaranteed {
+            nearest.next_down()
         } else {
-            exact
-        }
+            nearest
+        };
+        below / Self::ONE as f64
     }
 }
 

@@ -13,9 +13,9 @@
 //! Cost: `raise`, `set` and `take` O(log pages of the host); `best_*` O(1). Invariant: the order is
 //! total (higher rank, then smaller id), so nothing depends on the order of insertion.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use crate::aside::{Aside, Why};
 use crate::calendar::Tick;
 use crate::heap::{self, Entry, HostTop, INDEX_BITS, Keyed as _};
 use crate::id::{HostId, PageId};
@@ -40,14 +40,6 @@ const READY: u32 = 0;
 const RESTING: u32 = 1 << INDEX_BITS;
 const IDLE: u32 = 3 << INDEX_BITS;
 
-/// Why a page is aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    InFlight,
-    Deferred(Tick),
-    Shelved,
-}
-
 /// Ranks of pages, grouped by host, with the hosts that may be contacted apart.
 #[derive(Debug, Default)]
 pub struct Ranking {
@@ -58,9 +50,7 @@ pub struct Ranking {
     /// By host: its queued pages.
     lanes: Vec<Vec<Entry>>,
     parked: Vec<Entry>,
-    aside: BTreeMap<PageId, (Why, Rank)>,
-    deferred: BTreeSet<(Tick, PageId)>,
-    in_flight: usize,
+    aside: Aside,
     /// Hosts with queued pages, by their best page: those that may be contacted, and the others.
     ready: Vec<HostTop>,
     resting: Vec<HostTop>,
@@ -92,7 +82,7 @@ impl Ranking {
         match place & TAG {
             QUEUED => self.lanes[self.host(page).index()][(place & INDEX) as usize].rank,
             PARKED => self.parked[(place & INDEX) as usize].rank,
-            ASIDE => self.aside[&page].1,
+            ASIDE => self.aside.get(page).1,
             _ => 0,
         }
     }
@@ -115,8 +105,8 @@ impl Ranking {
                 heap::sift(&mut self.parked, &mut self.places, PARKED, at);
             }
             ASIDE => {
-                let kept = self.aside.get_mut(&page);
-                kept.expect("pages aside are in the map").1 = rank;
+                let (why, _) = self.aside.remove(page);
+                self.aside.insert(page, why, rank);
             }
             _ => self.come_home(page, place, rank),
         }
@@ -140,14 +130,7 @@ impl Ranking {
                 self.parked[at].rank = add(self.parked[at].rank, by);
                 heap::sift_up(&mut self.parked, &mut self.places, PARKED, at);
             }
-            ASIDE => {
-                let rank = &mut self
-                    .aside
-                    .get_mut(&page)
-                    .expect("pages aside are in the map")
-                    .1;
-                *rank = add(*rank, by);
-            }
+            ASIDE => self.aside.raise(page, by),
             _ => self.come_home(page, place, by),
         }
     }
@@ -189,7 +172,6 @@ impl Ranking {
     /// The page is not to be handed out before `until`; then it is queued at the rank it has.
     pub fn defer(&mut self, page: PageId, until: Tick) {
         let (rank, _) = self.lift(page);
-        self.deferred.insert((until, page));
         self.set_aside(page, Why::Deferred(until), rank);
     }
 
@@ -210,25 +192,29 @@ impl Ranking {
         self.parked.first().map(|best| (best.page, best.rank))
     }
 
+    /// How many pages are parked with a rank above 0.
+    pub fn parked_count(&self) -> usize {
+        self.parked.len()
+    }
+
     /// Shelved pages with their ranks, by page.
     pub fn shelved(&self) -> impl Iterator<Item = (PageId, Rank)> + '_ {
-        self.aside
-            .iter()
-            .filter(|(_, (why, _))| *why == Why::Shelved)
-            .map(|(&page, &(_, rank))| (page, rank))
+        self.aside.each(Why::Shelved)
+    }
+
+    /// The sum of all shelved ranks: O(1).
+    pub fn shelved_total(&self) -> u128 {
+        self.aside.shelved_total()
     }
 
     /// Pages handed out and not yet come back, by page.
     pub fn in_flight(&self) -> impl Iterator<Item = PageId> + '_ {
-        self.aside
-            .iter()
-            .filter(|(_, (why, _))| *why == Why::InFlight)
-            .map(|(&page, _)| page)
+        self.aside.each(Why::InFlight).map(|(page, _)| page)
     }
 
     /// How many pages are in flight.
     pub fn in_flight_count(&self) -> usize {
-        self.in_flight
+        self.aside.in_flight()
     }
 
     /// How many pages are queued.
@@ -293,7 +279,6 @@ impl Ranking {
             "only queued pages are handed out"
         );
         let (rank, _) = self.lift(page);
-        self.in_flight += 1;
         self.set_aside(page, Why::InFlight, rank);
     }
 
@@ -320,14 +305,18 @@ impl Ranking {
 
     /// Queues every page whose deferral has ended.
     pub(crate) fn wake(&mut self, now: Tick) {
-        while let Some(&(_, page)) = self.deferred.first().filter(|(until, _)| *until <= now) {
+        while let Some((_, page)) = self
+            .aside
+            .next_deferred()
+            .filter(|&(until, _)| until <= now)
+        {
             self.queue(page);
         }
     }
 
     /// When the next deferral ends.
     pub(crate) fn next_wake(&self) -> Option<Tick> {
-        self.deferred.first().map(|(until, _)| *until)
+        self.aside.next_deferred().map(|(until, _)| until)
     }
 
     /// How many hosts are known.
@@ -357,17 +346,7 @@ impl Ranking {
                 false,
             ),
             ASIDE => {
-                let (why, rank) = self
-                    .aside
-                    .remove(&page)
-                    .expect("pages aside are in the map");
-                match why {
-                    Why::InFlight => self.in_flight -= 1,
-                    Why::Deferred(until) => {
-                        self.deferred.remove(&(until, page));
-                    }
-                    Why::Shelved => {}
-                }
+                let (why, rank) = self.aside.remove(page);
                 (rank, why == Why::InFlight)
             }
             _ => (0, false),
@@ -401,7 +380,7 @@ impl Ranking {
 
     fn set_aside(&mut self, page: PageId, why: Why, rank: Rank) {
         self.places[page.index()] = ASIDE;
-        self.aside.insert(page, (why, rank));
+        self.aside.insert(page, why, rank);
     }
 
     /// Brings the order of hosts up to date with the best page of one lane.
@@ -439,7 +418,7 @@ impl Ranking {
 
 /// Ranks are masses with a fixed total: a sum that overflows is a bug of the policy.
 #[inline]
-fn add(rank: Rank, by: Rank) -> Rank {
+pub(crate) fn add(rank: Rank, by: Rank) -> Rank {
     rank.checked_add(by).expect("ranks stay below 2^64")
 }
 
@@ -463,7 +442,7 @@ impl Save for Ranking {
             match place & TAG {
                 QUEUED => (0u8, self.rank(page)).save(out)?,
                 PARKED => (1u8, self.rank(page)).save(out)?,
-                ASIDE => match self.aside[&page] {
+                ASIDE => match self.aside.get(page) {
                     (Why::InFlight, rank) => (2u8, rank).save(out)?,
                     (Why::Shelved, rank) => (3u8, rank).save(out)?,
                     (Why::Deferred(until), rank) => (4u8, (rank, until)).save(out)?,
@@ -507,14 +486,10 @@ impl Restore for Ranking {
             match u8::restore(from)? {
                 0 => ranking.come_home(page, ABSENT, Rank::restore(from)?),
                 1 => ranking.come_home(page, ABSENT | HOME_PARKED, Rank::restore(from)?),
-                2 => {
-                    ranking.in_flight += 1;
-                    ranking.set_aside(page, Why::InFlight, Rank::restore(from)?);
-                }
+                2 => ranking.set_aside(page, Why::InFlight, Rank::restore(from)?),
                 3 => ranking.set_aside(page, Why::Shelved, Rank::restore(from)?),
                 4 => {
                     let (rank, until) = Restore::restore(from)?;
-                    ranking.deferred.insert((until, page));
                     ranking.set_aside(page, Why::Deferred(until), rank);
                 }
                 5 => {}
