@@ -1,1 +1,14 @@
-//! (being built)
+//! Which page next: the five lines of research as pure state machines on the seam.
+//!
+//! Each policy folds events and writes ranks; it never learns where links come from, what time it
+//! is, or what the truth about a recorded web is. A policy is named by a [`Spec`] such as
+//! `windowed-rankmass:window=0.1`; the [`catalog`] lists them all with their parameters.
+
+pub mod breadth_first;
+pub mod catalog;
+pub mod coverage;
+pub mod mass;
+pub mod spec;
+
+pub use catalog::{PolicyInfo, Question};
+pub use spec::{Spec, SpecError};

@@ -1,0 +1,92 @@
+//! Breadth-first: pages in the order in which they were first seen.
+//!
+//! The order every crawler falls back on, and the one the others are measured against. Seeds come
+//! first; a page is queued when the first link to it is seen, and asked for once.
+//!
+//! Cost: O(links) per fetch plus the queue; one bit a page.
+
+use std::io;
+
+use turnstone_frontier::{
+    Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
+};
+
+use crate::catalog::{PolicyInfo, Question};
+
+/// The catalogue entry.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "breadth-first",
+    questions: &[Question::Coverage, Question::Importance],
+    summary: "pages in the order in which they were first seen",
+    paper: "folklore",
+    cost: "O(log pages) per fetch, one bit per page",
+    parameters: &[],
+};
+
+/// After how long a page without a verdict is asked for again.
+const RETRY_MS: u64 = 60_000;
+
+/// First seen, first asked for.
+#[derive(Debug, Default)]
+pub struct BreadthFirst {
+    /// By page: whether it was ever queued.
+    queued: Vec<bool>,
+    /// How many were.
+    count: u64,
+}
+
+impl BreadthFirst {
+    fn queue(&mut self, page: PageId, ranking: &mut Ranking) {
+        if !std::mem::replace(&mut self.queued[page.index()], true) {
+            ranking.set(page, u64::MAX - self.count);
+            self.count += 1;
+        }
+    }
+}
+
+impl Policy for BreadthFirst {
+    fn observe(&mut self, event: &Event<'_>, now: Tick, _: &dyn Links, ranking: &mut Ranking) {
+        match *event {
+            Event::Discovered { page, seed, .. } => {
+                self.queued.push(false);
+                if seed {
+                    self.queue(page, ranking);
+                }
+            }
+            Event::Fetched { page, links, .. } => {
+                ranking.take(page);
+                for &link in links {
+                    self.queue(link, ranking);
+                }
+            }
+            Event::Failed { page, fault } => match fault {
+                Fault::Gone | Fault::Refused => {
+                    ranking.take(page);
+                }
+                Fault::Unknown => ranking.defer(page, now.plus(RETRY_MS)),
+                Fault::Lost => ranking.queue(page),
+            },
+            Event::Moved { page, to } => {
+                ranking.take(page);
+                self.queue(to, ranking);
+            }
+            Event::Held { .. } | Event::Round { .. } => {}
+        }
+    }
+
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.queued.save(out)?;
+        self.count.save(out)
+    }
+
+    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
+        *self = Self {
+            queued: Restore::restore(saved)?,
+            count: Restore::restore(saved)?,
+        };
+        if self.count != self.queued.iter().filter(|queued| **queued).count() as u64 {
+            return Err(corrupt("a queue that was counted wrongly"));
+        }
+        Ok(())
+    }
+}

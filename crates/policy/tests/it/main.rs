@@ -1,0 +1,7 @@
+//! Each policy against a slow, obvious reference on random small webs, its exact invariants, and
+//! save/restore at any event.
+#![allow(clippy::unwrap_used)]
+
+mod coverage_invariants;
+mod coverage_reference;
+mod web;
