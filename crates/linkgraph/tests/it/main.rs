@@ -4,6 +4,10 @@
 #![allow(clippy::needless_pass_by_value)]
 
 #[cfg(test)]
+mod edges;
+#[cfg(test)]
 mod graph;
 #[cfg(test)]
 mod random;
+#[cfg(test)]
+mod urls;
