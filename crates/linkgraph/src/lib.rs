@@ -9,6 +9,7 @@
 //! not fit is one [`ReadError`] that names file and line.
 
 mod arcs;
+pub mod bv;
 pub mod edges;
 mod error;
 mod graph;

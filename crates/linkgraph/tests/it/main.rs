@@ -4,6 +4,8 @@
 #![allow(clippy::needless_pass_by_value)]
 
 #[cfg(test)]
+mod bv;
+#[cfg(test)]
 mod edges;
 #[cfg(test)]
 mod graph;
