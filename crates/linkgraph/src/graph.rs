@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use turnstone_frontier::PageId;
+use turnstone_frontier::{Links, PageId};
 
 /// Who links to whom: a set of distinct links between the pages `0..page_count`.
 #[derive(Clone, PartialEq, Eq)]
@@ -98,6 +98,12 @@ impl LinkGraph {
 
     pub(crate) fn targets(&self) -> &[PageId] {
         &self.targets
+    }
+}
+
+impl Links for LinkGraph {
+    fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.links(page)
     }
 }
 
