@@ -15,6 +15,7 @@ mod error;
 mod graph;
 mod input;
 mod output;
+pub mod rank;
 mod stored;
 mod strings;
 mod transpose;

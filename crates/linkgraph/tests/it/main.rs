@@ -10,6 +10,8 @@ mod edges;
 #[cfg(test)]
 mod graph;
 #[cfg(test)]
+mod pagerank;
+#[cfg(test)]
 mod random;
 #[cfg(test)]
 mod urls;
