@@ -131,6 +131,22 @@ impl fmt::Display for ErrorClass {
     }
 }
 
+/// A failure inside the fetch, before the client adds what was asked.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) class: ErrorClass,
+    pub(crate) detail: String,
+}
+
+impl Fault {
+    pub(crate) fn new(class: ErrorClass, detail: impl Into<String>) -> Self {
+        Self {
+            class,
+            detail: detail.into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::ErrorClass;

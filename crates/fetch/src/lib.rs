@@ -1,12 +1,26 @@
 //! Speaking to the web: HTTP, robots.txt, URLs, links.
 
+mod body;
+mod client;
+mod connect;
+mod connection;
+mod dns;
 mod error;
 mod guard;
+mod h1;
+mod h2;
 mod identity;
 mod limits;
+mod message;
+mod pool;
 mod redirect;
 mod retry_after;
+mod tls;
+mod validators;
+mod wire;
 
+pub use client::{Client, Config};
+pub use dns::{Answer, DnsError, Resolve, SystemDns};
 pub use error::{ErrorClass, FetchError};
 pub use guard::{
     AllowPorts, AllowPrivate, Guard, Refusal, Special, WEB_PORTS, is_loopback, special,
@@ -14,6 +28,11 @@ pub use guard::{
 pub use identity::{Identity, IdentityError};
 pub use ipnet::IpNet;
 pub use limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
+pub use message::{
+    Method, Note, Protocol, Request, Response, Timings, TlsInfo, Truncation, TruncationMark,
+};
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
+pub use tls::{Tls, TlsError, Verification};
 pub use url::Url;
+pub use validators::Validators;
