@@ -4,6 +4,7 @@ mod body;
 mod client;
 mod connect;
 mod connection;
+mod decode;
 mod dns;
 mod error;
 mod guard;
@@ -20,6 +21,7 @@ mod validators;
 mod wire;
 
 pub use client::{Client, Config};
+pub use decode::{Coding, DecodeFault, Decoded, allowed, decode};
 pub use dns::{Answer, DnsError, Resolve, SystemDns};
 pub use error::{ErrorClass, FetchError};
 pub use guard::{
