@@ -12,5 +12,13 @@
 //! | D1 over ten minutes | the crawl's back-off; here: each look-up ends in its time with its class, and the next one asks again |
 //! | D2 with 10 000 names | 200 names, for time; the bound does not depend on the number |
 
+#![expect(clippy::unwrap_used, reason = "the whole binary is tests")]
+
+mod decoding;
+mod dns;
+mod fuzz;
+mod guarding;
 mod http1;
+mod keep_alive;
+mod memory;
 mod server;
