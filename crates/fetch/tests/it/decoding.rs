@@ -184,9 +184,9 @@ async fn t9_the_raw_bytes_are_kept() {
     assert!(matches!(decoded.fault, Some(DecodeFault::EndsEarly(_))));
 }
 
-/// 64 MiB of zeros in a few kilobytes or less.
+/// 8 MiB of zeros in a few kilobytes or less.
 fn bomb(encode: Encode) -> Vec<u8> {
-    encode(&vec![0; 64 << 20])
+    encode(&vec![0; 8 << 20])
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod dns;
 mod fuzz;
 mod guarding;
 mod http1;
+mod http2;
 mod keep_alive;
 mod memory;
 mod server;
+mod tls;
