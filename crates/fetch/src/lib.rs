@@ -1,4 +1,14 @@
 //! Speaking to the web: HTTP, robots.txt, URLs, links.
+//!
+//! The part that meets strangers: it trusts nothing it is told and gives everything a limit. It
+//! knows nothing of page ids, policies or storage.
+//!
+//! [`Client::fetch`] asks once and returns what came, as raw bytes and parsed: a fetch is one
+//! request and its answer. Redirects ([`Redirect`]), waits ([`retry_after`]) and codings
+//! ([`decode`]) are read by functions beside it, so that the caller decides what to do about
+//! them. On the way to the socket stand the [`Guard`], which keeps strangers from steering us
+//! into the operator's own network, and the [`Identity`], without whose contact nobody but this
+//! machine is asked.
 
 mod body;
 mod client;

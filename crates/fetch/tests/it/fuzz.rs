@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Runtime;
-use turnstone_fetch::{Coding, FetchError, Limits, Request, Response, allowed, decode};
+use turnstone_fetch::{Coding, FetchError, Limits, Request, Response, Url, allowed, decode};
 
 use crate::decoding::{ENCODERS, declared};
 use crate::server::{After, Server, client, limits, read_request};
@@ -69,6 +69,19 @@ proptest! {
         let mut reply = if start { b"HTTP/1.1 200 OK\r\n".to_vec() } else { Vec::new() };
         reply.extend(lines.concat());
         judge(&fetch(&runtime(), &reply), &reply);
+    }
+
+    #[test]
+    fn the_request_line_is_the_url(rest in "[ -~é]{0,40}") {
+        runtime().block_on(async {
+            let server = Server::reply("HTTP/1.1 204 No Content\r\n\r\n", After::Close).await;
+            let text = format!("http://{}/{rest}", server.address);
+            let Ok(url) = Url::parse(&text) else { return };
+            let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+            let response = client().fetch(Request::get(url.clone())).await.unwrap();
+            let line = format!("GET {target} HTTP/1.1\r\n");
+            assert!(response.request_bytes.starts_with(line.as_bytes()), "{line}");
+        });
     }
 
     #[test]
