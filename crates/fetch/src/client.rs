@@ -83,6 +83,7 @@ impl Client {
             tls,
             resolver,
         } = config;
+        let limits = limits.within_reason();
         let resolver = resolver.unwrap_or_else(|| Arc::new(SystemDns::new(&limits)));
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, identity.user_agent().clone());

@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 /// Bytes a peer may send beyond what a body explains (heads, frames, chunk sizes, read-ahead)
 /// before we call it a flood. A body earns [`WIRE_OVERHEAD_FACTOR`] times its size on top.
 pub const WIRE_SLACK_BYTES: u64 = 1 << 20;
@@ -17,6 +19,12 @@ pub const WIRE_SLACK_BYTES: u64 = 1 << 20;
 pub const WIRE_OVERHEAD_FACTOR: u64 = 8;
 
 /// All limits of a [`Client`](crate::Client); `Limits::default()` is what a public crawl uses.
+///
+/// A client brings them within what it can keep: times to a year at most, at least one fetch and
+/// one look-up at a time, heads of at most 512 KiB and 10 000 lines. [`Client::limits`] tells
+/// what is in force.
+///
+/// [`Client::limits`]: crate::Client::limits
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Longest URL we ask for, in bytes.
@@ -99,5 +107,36 @@ impl Default for Limits {
             idle_connections_per_host_max: 2,
             idle_time: Duration::from_secs(30),
         }
+    }
+}
+
+/// Longest time that is told from "for ever"; clocks cannot be set much further ahead.
+const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Longest head: half of what may pass on the wire before a body must explain it.
+const HEADER_BYTES_MAX: usize = 512 << 10;
+/// Most header lines: memory for each is set aside before they are read.
+const HEADER_COUNT_MAX: usize = 10_000;
+
+impl Limits {
+    /// The limits within what a client can keep.
+    pub(crate) fn within_reason(mut self) -> Self {
+        for time in [
+            &mut self.dns_time,
+            &mut self.connect_time,
+            &mut self.tls_time,
+            &mut self.first_byte_time,
+            &mut self.total_time,
+            &mut self.throughput_window,
+            &mut self.idle_time,
+        ] {
+            *time = (*time).min(TIME_MAX);
+        }
+        // A window without length would never come to its end.
+        self.throughput_window = self.throughput_window.max(Duration::from_millis(1));
+        self.header_bytes_max = self.header_bytes_max.min(HEADER_BYTES_MAX);
+        self.header_count_max = self.header_count_max.min(HEADER_COUNT_MAX);
+        self.dns_open_max = self.dns_open_max.clamp(1, Semaphore::MAX_PERMITS);
+        self.fetches_open_max = self.fetches_open_max.clamp(1, Semaphore::MAX_PERMITS);
+        self
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use turnstone_fetch::{
-    Client, ErrorClass, Method, Note, Protocol, Redirect, Request, Url, Validators,
+    Client, ErrorClass, Limits, Method, Note, Protocol, Redirect, Request, Url, Validators,
 };
 
 use crate::server::{After, Server, client, config, drain, get, limits, read_request, summary};
@@ -115,7 +115,7 @@ async fn t1_half_a_head_then_silence() {
 #[tokio::test]
 async fn t1_the_connection_slot_is_freed() {
     let server = Server::reply("", After::Hold).await;
-    let one = Client::new(config(turnstone_fetch::Limits {
+    let one = Client::new(config(Limits {
         fetches_open_max: 1,
         ..limits()
     }))
@@ -506,6 +506,75 @@ async fn u3_urls_we_do_not_ask_for() {
     ] {
         check(url, ErrorClass::UrlRefused).await;
     }
+}
+
+#[tokio::test]
+async fn absurd_limits_neither_panic_nor_hang() {
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let server = Server::reply(page, After::Hold).await;
+    let (long, most) = (Duration::MAX, usize::MAX);
+    let endless = Limits {
+        url_bytes_max: most,
+        dns_time: long,
+        dns_open_max: most,
+        dns_addresses_max: most,
+        connect_time: long,
+        connect_tries_max: most,
+        tls_time: long,
+        first_byte_time: long,
+        total_time: long,
+        throughput_bytes_per_s_min: u64::MAX,
+        throughput_window: long,
+        header_bytes_max: most,
+        header_count_max: most,
+        informational_max: most,
+        body_bytes_max: most,
+        decoded_bytes_max: most,
+        decoded_ratio_max: most,
+        decoded_free_bytes: most,
+        codings_max: most,
+        fetches_open_max: most,
+        idle_connections_max: most,
+        idle_connections_per_host_max: most,
+        idle_time: long,
+    };
+    let result = Client::new(config(endless))
+        .unwrap()
+        .fetch(Request::get(server.url()))
+        .await;
+    assert_eq!(summary(&result), "200 2 bytes");
+    let none = |change: fn(&mut Limits)| {
+        let mut limits = Limits {
+            fetches_open_max: 0,
+            dns_open_max: 0,
+            ..limits()
+        };
+        change(&mut limits);
+        let client = Client::new(config(limits)).unwrap();
+        let url = server.url();
+        async move { summary(&client.fetch(Request::get(url)).await) }
+    };
+    assert_eq!(
+        none(|limits| limits.throughput_window = Duration::ZERO).await,
+        "200 2 bytes"
+    );
+    // Timers tick in milliseconds, in which a page may already have come.
+    none(|limits| limits.first_byte_time = Duration::ZERO).await;
+    none(|limits| limits.total_time = Duration::ZERO).await;
+    assert_eq!(
+        none(|limits| limits.header_bytes_max = 0).await,
+        "header-limit"
+    );
+    assert_eq!(
+        none(|limits| limits.header_count_max = 0).await,
+        "header-limit"
+    );
+    let cut = "200 0 bytes, cut: length (body-limit)";
+    assert_eq!(none(|limits| limits.body_bytes_max = 0).await, cut);
+    assert_eq!(
+        none(|limits| limits.url_bytes_max = 0).await,
+        "url-too-long"
+    );
 }
 
 #[tokio::test]

@@ -70,6 +70,17 @@ impl Server {
         self.connections.load(Ordering::SeqCst)
     }
 
+    /// How many connections others than this question have made so far.
+    ///
+    /// Connections are accepted in the order they were made, so once the one made here is
+    /// through, all earlier ones have been counted.
+    pub(crate) async fn reached(&self) -> usize {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(b"\r\n\r\n").await.unwrap();
+        stream.read_u8().await.unwrap();
+        self.connections() - 1
+    }
+
     pub(crate) fn url(&self) -> Url {
         format!("http://{}/page?q=1#part", self.address)
             .parse()
