@@ -42,10 +42,10 @@ fn main() {
     let mut ratios = Vec::new();
     for round in 0..=ROUNDS {
         let bare = rate(fetches, || {
-            runtime().block_on(run_bare(address, fetches, tasks))
+            runtime().block_on(run_bare(address, fetches, tasks));
         });
         let ours = rate(fetches, || {
-            runtime().block_on(run_ours(address, fetches, tasks))
+            runtime().block_on(run_ours(address, fetches, tasks));
         });
         if round > 0 {
             // Round 0 warms up.

@@ -15,6 +15,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
@@ -31,6 +32,33 @@ pub enum AllowPrivate {
     Networks(Vec<IpNet>),
     /// Every address.
     All,
+}
+
+/// A list of networks that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a network: write an address (10.1.2.3) or a CIDR range (10.0.0.0/8), or all")]
+pub struct NetworkError(String);
+
+impl FromStr for AllowPrivate {
+    type Err = NetworkError;
+
+    /// Reads `all`, or networks and addresses separated by commas.
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        if text.trim() == "all" {
+            return Ok(Self::All);
+        }
+        let read = |piece: &str| {
+            let address = piece.parse().map(|address: IpAddr| IpNet::from(address));
+            address
+                .or_else(|_| piece.parse())
+                .map_err(|_| NetworkError(piece.to_owned()))
+        };
+        text.split(',')
+            .map(str::trim)
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Self::Networks)
+    }
 }
 
 /// Which ports may be asked at public addresses.
@@ -361,6 +389,19 @@ mod tests {
             ("8.8.8.8", true),
         ] {
             check(&list, address, allowed);
+        }
+    }
+
+    #[test]
+    fn networks_are_read_from_text() {
+        let read = |text: &str| text.parse::<AllowPrivate>();
+        assert_eq!(read("all"), Ok(AllowPrivate::All));
+        let list = ["10.0.0.0/8", "127.0.0.1/32", "::1/128"].map(|net| net.parse().unwrap());
+        let want = AllowPrivate::Networks(list.to_vec());
+        assert_eq!(read("10.0.0.0/8, 127.0.0.1,::1"), Ok(want));
+        for bad in ["", "10.0.0.0/33", "10.0.0.0/8,,", "localhost", "127.1"] {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(error.contains("is not a network"), "{bad}: {error}");
         }
     }
 

@@ -35,7 +35,8 @@ pub use decode::{Coding, DecodeFault, Decoded, allowed, decode};
 pub use dns::{Answer, DnsError, Resolve, SystemDns};
 pub use error::{ErrorClass, FetchError};
 pub use guard::{
-    AllowPorts, AllowPrivate, Guard, Refusal, Special, WEB_PORTS, is_loopback, special,
+    AllowPorts, AllowPrivate, Guard, NetworkError, Refusal, Special, WEB_PORTS, is_loopback,
+    special,
 };
 pub use identity::{Identity, IdentityError};
 pub use ipnet::IpNet;

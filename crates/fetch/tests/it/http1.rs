@@ -17,7 +17,7 @@ async fn check(reply: impl Into<Vec<u8>>, after: After, want: &str) {
 }
 
 /// A server that sends `start`, then `more` for as long as anyone listens.
-async fn endless(start: &'static [u8], more: &'static [u8]) -> Server {
+pub(crate) async fn endless(start: &'static [u8], more: &'static [u8]) -> Server {
     Server::start(move |mut stream, _| async move {
         read_request(&mut stream).await;
         let mut sent = stream.write_all(start).await;
