@@ -45,7 +45,7 @@ pub enum ErrorClass {
     TlsExpired,
     /// The certificate is for another host.
     TlsWrongHost,
-    /// The certificate was not issued by an authority we know, or by itself.
+    /// No authority we know issued the certificate; it may have signed itself.
     TlsUnknownIssuer,
     /// The certificate is bad in another way (revoked, malformed, wrong purpose).
     TlsBadCertificate,
