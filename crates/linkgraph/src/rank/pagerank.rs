@@ -5,12 +5,17 @@
 //! to the sum of X, and this is how it is computed.
 //!
 //! **How.** Each page in turn pulls what its in-links bring, and later pages use what earlier ones
-//! have just got (Gauss–Seidel), which needs about half the sweeps of the power iteration. To give
-//! the same bytes for any number of threads, what is fresh and what is not is fixed by page numbers
-//! alone: pages are cut into blocks, blocks into waves; a page sees fresh scores of its own block
-//! and of earlier waves, old ones of everything else, and the blocks of one wave run in parallel.
-//! Sums run in a fixed order within a page, a block and over blocks. Pages without links influence
-//! nobody; they are computed once, at the end.
+//! have just got (Gauss–Seidel). To give the same bytes for any number of threads, what is fresh and
+//! what is not is fixed by page numbers alone: pages are cut into blocks, blocks into waves; a page
+//! sees fresh scores of its own block and of earlier waves, old ones of everything else, and the
+//! blocks of one wave run in parallel. Sums run in a fixed order within a page, a block and over
+//! blocks. Pages without links influence nobody; they are computed once, at the end.
+//!
+//! **What won.** Sweeps to a distance of 1e-6, on a generated web of 1 M pages and on cnr-2000: power
+//! iteration 46 and 71, these blocks 33 and 57, no more than plain Gauss–Seidel. Lost: waves without
+//! fresh scores inside (41, 72), alternating directions (34, 61), over-relaxation (30, but from 1.1 on
+//! it diverges on cnr-2000), sweeping each block twice (20 and 31, for the same CPU time). The parallel
+//! Gauss–Seidel of `webgraph-algo` has the same stopping rule but gives other bytes on every run.
 //!
 //! **When to stop.** Write one sweep as Y' = Y'·L + Y·U + (1−d)·X with L + U = d·A, both ≥ 0. What Y'
 //! lacks is (Y'−Y)·U, so its L1 distance to the fixpoint is at most d/(1−d)·|Y'−Y|, as for the power
