@@ -14,3 +14,4 @@
 //! | [`soft404`] | is this page gone although the server says 200? |
 
 pub mod robots;
+pub mod urls;

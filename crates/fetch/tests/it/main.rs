@@ -2,3 +2,4 @@
 //! Test names begin with the row of the fault matrix they stand for (`r9_`, `u5_`, `h1_`, …).
 
 mod robots;
+mod urls;
