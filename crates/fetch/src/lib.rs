@@ -13,5 +13,8 @@
 //! | [`media`] | is this body something we read? |
 //! | [`soft404`] | is this page gone although the server says 200? |
 
+pub mod html;
+pub mod media;
+mod percent;
 pub mod robots;
 pub mod urls;

@@ -9,6 +9,8 @@
 
 use std::borrow::Cow;
 
+use crate::percent::push_percent;
+
 /// How much of a robots.txt file is read: 500 KiB, the least RFC 9309 asks for.
 pub const BYTES_MAX: usize = 500 * 1024;
 
@@ -120,12 +122,4 @@ fn printable(bytes: &[u8]) -> Cow<'_, str> {
 
 fn is_unprintable(c: char) -> bool {
     c.is_control() && c != '\t'
-}
-
-/// Appends `%XX`.
-pub(super) fn push_percent(out: &mut String, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    out.push('%');
-    out.push(char::from(HEX[usize::from(byte >> 4)]));
-    out.push(char::from(HEX[usize::from(byte & 15)]));
 }

@@ -9,7 +9,7 @@
 //! further one is looked for from where the last ended, leftmost first, which is always right for
 //! a star. Cost: O(path + pattern) for any number of stars, by a linear substring search.
 
-use super::line::push_percent;
+use crate::percent::{hex_pair, is_unreserved, push_percent};
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,18 +103,6 @@ fn normalise_into(text: &str, out: &mut String) {
         }
         i += 1;
     }
-}
-
-/// The value of two hex digits at the start, if there are two.
-fn hex_pair(bytes: &[u8]) -> Option<u8> {
-    let digit = |b: &u8| char::from(*b).to_digit(16);
-    let high = bytes.first().and_then(digit)?;
-    let low = bytes.get(1).and_then(digit)?;
-    u8::try_from(high * 16 + low).ok()
-}
-
-fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 /// RFC 3986 reserved characters but for `*` and `$`, which patterns give a meaning.

@@ -14,6 +14,8 @@
 
 use url::Url;
 
+use crate::percent::{hex_pair, is_unreserved, push_percent};
+
 use super::session::{is_session_param, is_tracking_param, without_path_session};
 
 /// What counts as the same page.
@@ -141,24 +143,6 @@ fn percent_form(text: &str, part: Part, out: &mut String) {
     }
 }
 
-fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
-}
-
 fn is_allowed(byte: u8, part: Part) -> bool {
     is_unreserved(byte) || b"!$&'()*+,;=:@/".contains(&byte) || part == Part::Query && byte == b'?'
-}
-
-pub(super) fn hex_pair(bytes: &[u8]) -> Option<u8> {
-    let digit = |b: &u8| char::from(*b).to_digit(16);
-    let high = bytes.first().and_then(digit)?;
-    let low = bytes.get(1).and_then(digit)?;
-    u8::try_from(high * 16 + low).ok()
-}
-
-pub(super) fn push_percent(out: &mut String, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    out.push('%');
-    out.push(char::from(HEX[usize::from(byte >> 4)]));
-    out.push(char::from(HEX[usize::from(byte & 15)]));
 }

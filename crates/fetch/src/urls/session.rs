@@ -28,9 +28,9 @@ const TOKEN_DIGITS_MIN: usize = 16;
 /// Whether a query parameter carries a session id.
 pub fn is_session_param(name: &str, value: &str) -> bool {
     let is = |known: &&str| name.eq_ignore_ascii_case(known);
-    SESSION_NAMES.iter().any(|known| is(known))
+    SESSION_NAMES.iter().any(&is)
         || starts_with_ignore_case(name, "aspsessionid")
-        || TOKEN_NAMES.iter().any(|known| is(known)) && is_token(value)
+        || TOKEN_NAMES.iter().any(is) && is_token(value)
 }
 
 /// Whether a query parameter only tracks where a visitor came from.

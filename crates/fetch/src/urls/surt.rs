@@ -9,7 +9,8 @@
 
 use url::{Host, Url};
 
-use super::key::{hex_pair, push_percent};
+use crate::percent::{hex_pair, push_percent};
+
 use super::session::{is_session_param, without_path_session};
 
 /// The SURT of a URL; URLs without a host stay as they are.
