@@ -13,8 +13,12 @@
 //! | [`media`] | is this body something we read? |
 //! | [`soft404`] | is this page gone although the server says 200? |
 
+mod dates;
 pub mod html;
 pub mod media;
 mod percent;
 pub mod robots;
+pub mod scope;
+pub mod soft404;
+pub mod traps;
 pub mod urls;

@@ -63,6 +63,7 @@ pub(super) struct Collector {
     pub(super) text_cut: bool,
     pub(super) words: WordStream,
     pub(super) wishes: PageWishes,
+    pub(super) password_field: bool,
     mode: Mode,
     islands: Vec<Island>,
 }
@@ -83,6 +84,7 @@ impl Collector {
             text_cut: false,
             words: WordStream::default(),
             wishes: PageWishes::default(),
+            password_field: false,
             mode: Mode::Markup,
             islands: Vec::new(),
         }
@@ -177,9 +179,12 @@ impl Collector {
                 self.simple(LinkKind::Source, attrs, "src");
                 self.srcset(LinkKind::SourceSrcset, attrs, "srcset");
             }
-            "input" if get(attrs, "type").is_some_and(|t| t.eq_ignore_ascii_case("image")) => {
-                self.simple(LinkKind::InputImage, attrs, "src");
-            }
+            "input" => match get(attrs, "type").unwrap_or("") {
+                kind if kind.eq_ignore_ascii_case("image") => {
+                    self.simple(LinkKind::InputImage, attrs, "src");
+                }
+                kind => self.password_field |= kind.eq_ignore_ascii_case("password"),
+            },
             "video" => {
                 self.simple(LinkKind::Video, attrs, "src");
                 self.simple(LinkKind::VideoPoster, attrs, "poster");

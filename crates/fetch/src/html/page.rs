@@ -184,6 +184,8 @@ pub struct Page {
     pub refresh: Option<Refresh>,
     /// What `<meta name=robots>` asks of us.
     pub wishes: PageWishes,
+    /// The page asks for a password.
+    pub password_field: bool,
     /// What limits cut.
     pub cuts: Cuts,
 }
@@ -229,6 +231,7 @@ pub fn read_page(input: PageInput<'_>, limits: &PageLimits) -> Page {
         links,
         refresh,
         wishes: found.wishes,
+        password_field: found.password_field,
         cuts,
     }
 }

@@ -5,4 +5,6 @@
 
 mod html;
 mod robots;
+mod scope_and_traps;
+mod soft404;
 mod urls;
