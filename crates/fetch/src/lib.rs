@@ -14,11 +14,14 @@
 //! | [`soft404`] | is this page gone although the server says 200? |
 
 mod dates;
+pub mod feed;
 pub mod html;
 pub mod media;
 mod percent;
 pub mod robots;
 pub mod scope;
+pub mod sitemap;
 pub mod soft404;
 pub mod traps;
 pub mod urls;
+mod xml;

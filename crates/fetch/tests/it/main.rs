@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod html;
+mod lists;
 mod robots;
 mod scope_and_traps;
 mod soft404;
