@@ -64,8 +64,12 @@ fn rewrite(url: &Url, options: &KeyOptions) -> String {
     out.push_str(url.scheme());
     out.push_str("://");
     let host = url.host_str().unwrap_or("");
-    let bare = host.trim_end_matches('.');
-    out.push_str(if bare.is_empty() { host } else { bare });
+    // One trailing dot is the root of DNS; more are a broken name, left as it is.
+    out.push_str(
+        host.strip_suffix('.')
+            .filter(|bare| !bare.is_empty() && !bare.ends_with('.'))
+            .unwrap_or(host),
+    );
     if let Some(port) = url.port() {
         out.push(':');
         out.push_str(&port.to_string());

@@ -91,7 +91,28 @@ pub fn parse(text: &str, limits: &UrlLimits) -> Result<Url, UrlError> {
 /// Reads a URL found in the document at `base`.
 pub fn resolve(base: &Url, text: &str, limits: &UrlLimits) -> Result<Url, UrlError> {
     check_length(text.len(), limits)?;
-    accept(base.join(text)?, limits)
+    accept(base.join(&mended(text))?, limits)
+}
+
+/// Three slashes and more before a host count as two, as browsers have it; the `url` crate finds
+/// an empty host there.
+fn mended(text: &str) -> Cow<'_, str> {
+    let is_slash = |c: char| matches!(c, '/' | '\\');
+    let start = text.trim_start_matches(|c: char| c <= ' ');
+    if !start.starts_with(is_slash) {
+        return Cow::Borrowed(text);
+    }
+    let skipped = |c: char| is_slash(c) || matches!(c, '\t' | '\n' | '\r');
+    let rest = start.trim_start_matches(skipped);
+    let slashes = start[..start.len() - rest.len()]
+        .chars()
+        .filter(|c| is_slash(*c))
+        .count();
+    if slashes > 2 {
+        Cow::Owned(format!("//{rest}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// As [`resolve`], with the query encoded in the document's encoding, as browsers do.
@@ -102,7 +123,10 @@ pub(crate) fn resolve_in(
     limits: &UrlLimits,
 ) -> Result<Url, UrlError> {
     let encoding = encoding.output_encoding();
-    if encoding == encoding_rs::UTF_8 || text.is_ascii() {
+    // ISO-2022-JP has no plain shift characters, so even ASCII can change there.
+    let as_utf_8 =
+        encoding == encoding_rs::UTF_8 || text.is_ascii() && encoding != encoding_rs::ISO_2022_JP;
+    if as_utf_8 {
         return resolve(base, text, limits);
     }
     check_length(text.len(), limits)?;
@@ -110,7 +134,7 @@ pub(crate) fn resolve_in(
     let url = Url::options()
         .base_url(Some(base))
         .encoding_override(Some(&encode))
-        .parse(text)?;
+        .parse(&mended(text))?;
     accept(url, limits)
 }
 

@@ -133,6 +133,27 @@ fn u6_one_key_for_twelve_spellings() {
 }
 
 #[test]
+fn many_slashes_before_a_host_are_two() {
+    let base = url("https://h.example/a/b");
+    for (text, expected) in [
+        ("///x.example/p", "https://x.example/p"),
+        (" \\\\\n/\\x.example", "https://x.example/"),
+        ("//x.example", "https://x.example/"),
+        ("/p//q", "https://h.example/p//q"),
+        ("c///d", "https://h.example/a/c///d"),
+    ] {
+        assert_eq!(
+            resolve(&base, text, &UrlLimits::default())
+                .unwrap()
+                .as_str(),
+            expected,
+            "{text:?}"
+        );
+    }
+    assert!(resolve(&base, "///", &UrlLimits::default()).is_err());
+}
+
+#[test]
 fn sessions_go_and_tracking_goes_when_asked() {
     assert_eq!(
         key("http://h.example/(S(4hqa0555fwsecu455xqckv45))/a.aspx"),
