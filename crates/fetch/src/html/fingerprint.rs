@@ -6,7 +6,8 @@
 //! that share most of them differ in few bits.
 //!
 //! Hashes are fixed (FNV-1a with a final mix): the same text gives the same numbers on every
-//! machine and in every release. Cost: a few operations per character, 128 additions per word.
+//! machine and in every release. Cost: a few operations per character and some dozens per word:
+//! the 64 counters are kept bit by bit in a few machine words, so one addition counts for all 64.
 
 /// What the text of a page looks like from afar.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,13 +34,22 @@ impl Fingerprint {
     }
 }
 
+/// Planes of the bit-by-bit counters, and how many votes they can hold.
+const PLANES: usize = 10;
+const VOTES_MAX: u32 = (1 << PLANES) - 1;
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01B3;
 
 /// Takes text in pieces of any size.
 #[derive(Debug, Clone)]
 pub(super) struct WordStream {
-    counts: [i32; 64],
+    /// Bit `b` of plane `p` is bit `p` of the counter of hash bit `b`.
+    planes: [u64; PLANES],
+    /// Votes in the planes.
+    votes: u32,
+    /// Counters of votes that left the planes, and their number.
+    counts: [u64; 64],
+    counted: u64,
     words: u64,
     whole: u64,
     /// Hash of the word being read, if one is.
@@ -50,7 +60,10 @@ pub(super) struct WordStream {
 impl Default for WordStream {
     fn default() -> Self {
         WordStream {
+            planes: [0; PLANES],
+            votes: 0,
             counts: [0; 64],
+            counted: 0,
             words: 0,
             whole: FNV_OFFSET,
             word: None,
@@ -98,8 +111,9 @@ impl WordStream {
         if self.words == 0 {
             return Fingerprint::default();
         }
+        self.empty_planes();
         let simhash = (0..64)
-            .filter(|bit| self.counts[*bit] > 0)
+            .filter(|bit| self.counts[*bit] * 2 > self.counted)
             .fold(0, |hash, bit| hash | 1 << bit);
         Fingerprint {
             text_hash: mix(self.whole),
@@ -113,11 +127,31 @@ impl WordStream {
         self.word = Some((hash ^ u64::from(unit)).wrapping_mul(FNV_PRIME));
     }
 
+    /// Adds one to the counter of each bit that is set.
     fn vote(&mut self, hash: u64) {
-        for (bit, count) in self.counts.iter_mut().enumerate() {
-            // Saturates on purpose: two billion words of one kind are one kind.
-            *count = count.saturating_add(((hash >> bit & 1) as i32) * 2 - 1);
+        let mut carry = hash;
+        for plane in &mut self.planes {
+            let both = *plane & carry;
+            *plane ^= carry;
+            carry = both;
+            if carry == 0 {
+                break;
+            }
         }
+        self.votes += 1;
+        if self.votes == VOTES_MAX {
+            self.empty_planes();
+        }
+    }
+
+    fn empty_planes(&mut self) {
+        for (place, plane) in self.planes.iter_mut().enumerate() {
+            for (bit, count) in self.counts.iter_mut().enumerate() {
+                *count += (*plane >> bit & 1) << place;
+            }
+            *plane = 0;
+        }
+        self.counted += u64::from(std::mem::take(&mut self.votes));
     }
 }
 
@@ -137,4 +171,27 @@ fn mix(mut z: u64) -> u64 {
 /// Scripts written without spaces, where a character is nearly a word.
 fn is_ideographic(c: char) -> bool {
     matches!(u32::from(c), 0x2E80..=0x2FDF | 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The counters kept bit by bit agree with 64 plain ones, over and beyond what planes hold.
+    #[test]
+    fn planes_count_like_plain_counters() {
+        for votes in [1, 2, 3, 1000, 1023, 1024, 1025, 5000] {
+            let (mut stream, mut plain) = (WordStream::default(), [0u64; 64]);
+            for i in 0..votes {
+                let hash = mix(i) & mix(i * 7 + 1);
+                stream.vote(hash);
+                plain
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(bit, count)| *count += hash >> bit & 1);
+            }
+            stream.empty_planes();
+            assert_eq!((stream.counts, stream.counted), (plain, votes));
+        }
+    }
 }

@@ -48,6 +48,11 @@ impl Pattern {
         self.text.len() + usize::from(self.anchored)
     }
 
+    /// The text, if the pattern is a plain prefix.
+    pub(super) fn as_prefix(&self) -> Option<&str> {
+        (!self.anchored && !self.text.contains('*')).then_some(&*self.text)
+    }
+
     /// Whether a path brought to percent form by [`normalise`] matches.
     pub fn matches(&self, path: &str) -> bool {
         let path = path.as_bytes();

@@ -5,10 +5,11 @@
 //! kept lines are the whole state: saving them and reading them back gives the same rules.
 //!
 //! Rules are sorted most octets first, allow before disallow, so the first match decides. The
-//! sort is stable, so of two equal rules the earlier line is named.
+//! sort is stable, so of two equal rules the earlier line is named. Rules without stars are plain
+//! prefixes and are found by binary search; only the others are tried one by one.
 //!
-//! Cost: parsing O(file); a check O(rules x path) at worst, most rules failing on their first
-//! bytes. Memory: our own lines, at most 500 KiB.
+//! Cost: parsing O(file log rules); a check a few binary searches for prefixes and O(path) for
+//! each rule with a star. Memory: our own lines, at most 500 KiB, and 4 bytes per rule.
 
 use std::fmt;
 use std::time::Duration;
@@ -74,7 +75,12 @@ struct Rule {
 /// What one file asks of one crawler. The default has no rules and allows everything.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
+    /// The rule that decides comes first.
     rules: Vec<Rule>,
+    /// Places in `rules` of plain prefixes, sorted by their text, each text once.
+    prefixes: Vec<u32>,
+    /// Places in `rules` of all others, ascending.
+    others: Vec<u32>,
     crawl_delay: Option<(Duration, Line)>,
     sitemaps: Vec<Line>,
     content_usage: Vec<Line>,
@@ -132,6 +138,7 @@ impl Rules {
         }
         out.rules
             .sort_by_key(|r| (std::cmp::Reverse(r.pattern.octets()), !r.allow));
+        out.index();
         out
     }
 
@@ -175,7 +182,7 @@ impl Rules {
                 line: None,
             };
         }
-        match self.rules.iter().find(|rule| rule.pattern.matches(&path)) {
+        match self.deciding(&path) {
             Some(rule) => Verdict {
                 allowed: rule.allow,
                 line: Some(&rule.line),
@@ -185,6 +192,55 @@ impl Rules {
                 line: None,
             },
         }
+    }
+
+    /// The first rule that matches.
+    fn deciding(&self, path: &str) -> Option<&Rule> {
+        let prefix = self.longest_prefix(path);
+        let other = self
+            .others
+            .iter()
+            .take_while(|at| prefix.is_none_or(|p| **at < p))
+            .find(|at| self.rules[**at as usize].pattern.matches(path));
+        Some(&self.rules[*other.or(prefix.as_ref())? as usize])
+    }
+
+    /// The place of the longest plain prefix of a path.
+    ///
+    /// The last text that does not sort after the path is either its prefix, or shares only its
+    /// first bytes with it; then no longer prefix exists, and we search again for those bytes.
+    fn longest_prefix(&self, path: &str) -> Option<u32> {
+        let mut path = path.as_bytes();
+        let mut candidates = self.prefixes.as_slice();
+        loop {
+            let end = candidates.partition_point(|at| self.prefix_text(*at) <= path);
+            let last = *candidates[..end].last()?;
+            let text = self.prefix_text(last);
+            let shared = text.iter().zip(path).take_while(|(a, b)| a == b).count();
+            if shared == text.len() {
+                return Some(last);
+            }
+            path = &path[..shared];
+            candidates = &candidates[..end - 1];
+        }
+    }
+
+    fn prefix_text(&self, at: u32) -> &[u8] {
+        self.rules[at as usize]
+            .pattern
+            .as_prefix()
+            .unwrap_or("")
+            .as_bytes()
+    }
+
+    fn index(&mut self) {
+        let places = 0..u32::try_from(self.rules.len()).expect("500 KiB hold fewer lines");
+        let is_prefix = |at: &u32| self.rules[*at as usize].pattern.as_prefix().is_some();
+        let (mut prefixes, others): (Vec<u32>, Vec<u32>) = places.partition(is_prefix);
+        // Stable: of equal texts the first, which is the deciding one, stays.
+        prefixes.sort_by(|a, b| self.prefix_text(*a).cmp(self.prefix_text(*b)));
+        prefixes.dedup_by(|a, b| self.prefix_text(*a) == self.prefix_text(*b));
+        (self.prefixes, self.others) = (prefixes, others);
     }
 
     /// The delay our group asks for between requests, cut to `cap`.

@@ -213,6 +213,29 @@ proptest! {
         prop_assert_eq!(rules.check(&path).allowed, !slow.is_match(&path));
     }
 
+    /// Binary search over prefixes decides as a look at every rule does.
+    #[test]
+    fn deciding_rule_agrees_with_a_plain_search(
+        rules in prop::collection::vec((any::<bool>(), "/[ab]{0,4}[*$]?[ab]{0,2}"), 0..25),
+        path in "/[ab]{0,7}",
+    ) {
+        let mut file = String::from("User-agent: *\n");
+        for (allow, pattern) in &rules {
+            file += &format!("{}: {pattern}\n", if *allow { "Allow" } else { "Disallow" });
+        }
+        let slow = rules
+            .iter()
+            .filter(|(_, pattern)| {
+                let (body, end) = pattern.strip_suffix('$').map_or((pattern.as_str(), ""), |body| (body, "$"));
+                let body = regex::escape(body).replace(r"\*", ".*");
+                regex::Regex::new(&format!("^{body}{end}")).unwrap().is_match(&path)
+            })
+            .map(|(allow, pattern)| (pattern.len(), *allow))
+            .max();
+        let parsed = Rules::parse(file.as_bytes(), AGENT);
+        prop_assert_eq!(parsed.check(&path).allowed, slow.is_none_or(|(_, allow)| allow), "{}", file);
+    }
+
     /// Any bytes parse, and the kept lines rebuild the same rules.
     #[test]
     fn any_file_parses_and_survives_saving(bytes in prop::collection::vec(any::<u8>(), 0..300), lines in "((user-agent: (\\*|turnstone|x)|disallow: /[a-c*$%]{0,4}|allow: /[a-c]{0,3}|crawl-delay: [0-9]|sitemap: x|junk)(\n|\r|\r\n)){0,12}", path in "/[abc%]{0,4}") {
