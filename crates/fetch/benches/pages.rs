@@ -134,13 +134,13 @@ fn article() -> String {
     }
     page.push_str("</head><body><nav>");
     for i in 0..80 {
-        write!(page, "<div class=\"menu-item level-{}\"><a class=\"nav link\" href=\"/section/{i}/index.html?from=menu&amp;n={i}\">Section {i}</a></div>\n", i % 3).expect("a string");
+        writeln!(page, "<div class=\"menu-item level-{}\"><a class=\"nav link\" href=\"/section/{i}/index.html?from=menu&amp;n={i}\">Section {i}</a></div>", i % 3).expect("a string");
     }
     page.push_str("</nav><main>");
     for i in 0..400 {
-        write!(page, "<p id=\"p{i}\">Lorem ipsum dolor sit amet, <em>consectetur</em> adipiscing elit, sed do eiusmod tempor &ndash; incididunt ut \
+        writeln!(page, "<p id=\"p{i}\">Lorem ipsum dolor sit amet, <em>consectetur</em> adipiscing elit, sed do eiusmod tempor &ndash; incididunt ut \
             <a href=\"../other/page-{i}.html#note\" rel=\"noopener\">labore et dolore</a> magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation \
-            <img src=\"/img/{i}.png\" alt=\"\"> ullamco laboris.</p>\n").expect("a string");
+            <img src=\"/img/{i}.png\" alt=\"\"> ullamco laboris.</p>").expect("a string");
     }
     page.push_str("</main></body></html>");
     page
@@ -169,7 +169,7 @@ fn robots(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("robots, 100 KiB");
     group.throughput(Throughput::Bytes(file.len() as u64));
     group.bench_function("parse", |b| {
-        b.iter(|| Rules::parse(black_box(file.as_bytes()), "turnstone"))
+        b.iter(|| Rules::parse(black_box(file.as_bytes()), "turnstone"));
     });
     group.throughput(Throughput::Elements(paths.len() as u64));
     group.bench_function(format!("check against {} rules", rules.rule_count()), |b| {
@@ -191,7 +191,7 @@ fn keys(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("urls");
     group.throughput(Throughput::Elements(1));
     group.bench_function("canonical_key", |b| {
-        b.iter(|| canonical_key(black_box(&url), &KeyOptions::default()))
+        b.iter(|| canonical_key(black_box(&url), &KeyOptions::default()));
     });
     group.finish();
 }

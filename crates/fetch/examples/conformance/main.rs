@@ -17,6 +17,7 @@ mod lists;
 mod pages;
 mod report;
 mod robots;
+mod url_standard;
 mod urls;
 
 use std::path::PathBuf;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
 
 fn run(report: &mut Report) -> Result<(), Error> {
     robots::run(report)?;
+    url_standard::run(report)?;
     urls::run(report)?;
     html::run(report)?;
     lists::run(report)?;

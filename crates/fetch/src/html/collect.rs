@@ -14,6 +14,7 @@ use html5ever::Attribute;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
+use super::elements::{get, is_inline, leaves_foreign, rel_of};
 use super::fingerprint::WordStream;
 use super::page::{LinkKind, PageLimits};
 use super::refresh::parse_refresh;
@@ -342,121 +343,6 @@ impl TokenSink for Sink {
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
         self.collector.borrow().in_foreign()
     }
-}
-
-fn get<'a>(attrs: &'a [Attribute], name: &str) -> Option<&'a str> {
-    attrs
-        .iter()
-        .find(|a| &*a.name.local == name)
-        .map(|a| &*a.value)
-}
-
-/// The `rel` words in lower case, one space between.
-fn rel_of(attrs: &[Attribute]) -> String {
-    const BYTES_MAX: usize = 256;
-    let Some(rel) = get(attrs, "rel") else {
-        return String::new();
-    };
-    let mut out = String::new();
-    for word in rel.split_ascii_whitespace() {
-        if out.len() + word.len() > BYTES_MAX {
-            break;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&word.to_ascii_lowercase());
-    }
-    out
-}
-
-/// Elements that do not end a word.
-fn is_inline(name: &str) -> bool {
-    matches!(
-        name,
-        "a" | "abbr"
-            | "acronym"
-            | "b"
-            | "bdi"
-            | "bdo"
-            | "big"
-            | "cite"
-            | "code"
-            | "data"
-            | "del"
-            | "dfn"
-            | "em"
-            | "font"
-            | "i"
-            | "ins"
-            | "kbd"
-            | "mark"
-            | "nobr"
-            | "q"
-            | "s"
-            | "samp"
-            | "small"
-            | "span"
-            | "strike"
-            | "strong"
-            | "sub"
-            | "sup"
-            | "time"
-            | "tt"
-            | "u"
-            | "var"
-            | "wbr"
-    )
-}
-
-/// HTML elements that end an SVG or MathML island when they appear in it.
-fn leaves_foreign(name: &str) -> bool {
-    matches!(
-        name,
-        "b" | "big"
-            | "blockquote"
-            | "body"
-            | "br"
-            | "center"
-            | "code"
-            | "dd"
-            | "div"
-            | "dl"
-            | "dt"
-            | "em"
-            | "embed"
-            | "h1"
-            | "h2"
-            | "h3"
-            | "h4"
-            | "h5"
-            | "h6"
-            | "head"
-            | "hr"
-            | "i"
-            | "img"
-            | "li"
-            | "listing"
-            | "menu"
-            | "meta"
-            | "nobr"
-            | "ol"
-            | "p"
-            | "pre"
-            | "ruby"
-            | "s"
-            | "small"
-            | "span"
-            | "strong"
-            | "strike"
-            | "sub"
-            | "sup"
-            | "table"
-            | "tt"
-            | "u"
-            | "ul"
-            | "var"
-    )
 }
 
 fn push_cut(out: &mut String, text: &str, bytes_max: usize) {

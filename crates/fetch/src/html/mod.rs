@@ -9,6 +9,7 @@
 //! Not here: scripts are not run, so what only they write is not seen; `noscript` is.
 
 mod collect;
+mod elements;
 pub mod encoding;
 mod fingerprint;
 mod page;

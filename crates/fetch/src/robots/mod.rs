@@ -16,7 +16,6 @@ mod saved;
 pub mod tags;
 
 pub use line::BYTES_MAX;
-pub use pattern::Pattern;
 pub use record::{
     Access, AfterLongSilence, Answer, Next, REDIRECTS_MAX, Record, RefreshOptions, Standing,
     cache_control_lifetime_s,

@@ -13,7 +13,7 @@ use crate::percent::{hex_pair, is_unreserved, push_percent};
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern {
+pub(super) struct Pattern {
     /// Percent-normalised text, stars included, end mark excluded.
     text: Box<str>,
     /// The pattern ended in `$`.
@@ -22,7 +22,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Reads the value of an `Allow` or `Disallow` line. An empty value matches nothing: `None`.
-    pub fn new(value: &str) -> Option<Pattern> {
+    pub(super) fn new(value: &str) -> Option<Pattern> {
         if value.is_empty() {
             return None;
         }
@@ -44,7 +44,7 @@ impl Pattern {
     }
 
     /// How specific the pattern is: its octets.
-    pub fn octets(&self) -> usize {
+    pub(super) fn octets(&self) -> usize {
         self.text.len() + usize::from(self.anchored)
     }
 
@@ -54,7 +54,7 @@ impl Pattern {
     }
 
     /// Whether a path brought to percent form by [`normalise`] matches.
-    pub fn matches(&self, path: &str) -> bool {
+    pub(super) fn matches(&self, path: &str) -> bool {
         let path = path.as_bytes();
         let Some(star) = memchr::memchr(b'*', self.text.as_bytes()) else {
             let text = self.text.as_bytes();
