@@ -1,4 +1,4 @@
-//! Speaking to the web: HTTP, robots.txt, URLs, links.
+//! Speaking to the web: what a crawler asks strangers, and what it makes of their answers.
 //!
 //! The part that meets strangers: it trusts nothing it is told and gives everything a limit. It
 //! knows nothing of page ids, policies or storage.
@@ -9,26 +9,51 @@
 //! them. On the way to the socket stand the [`Guard`], which keeps strangers from steering us
 //! into the operator's own network, and the [`Identity`], without whose contact nobody but this
 //! machine is asked.
+//!
+//! What came is understood by pure functions of bytes, strings and history, with no sockets and no
+//! clock:
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`robots`] | may this be fetched, by which line, and when must we ask again? |
+//! | [`urls`] | is this a URL we can use, and are these two the same page? |
+//! | [`html`] | which links, title and text does this page hold? |
+//! | [`sitemap`], [`feed`] | which URLs does this list announce? |
+//! | [`scope`], [`traps`] | does this URL belong to the crawl, or lead nowhere? |
+//! | [`media`] | is this body something we read? |
+//! | [`soft404`] | is this page gone although the server says 200? |
 
 mod body;
 mod client;
 mod connect;
 mod connection;
+mod dates;
 mod decode;
 mod dns;
 mod error;
+pub mod feed;
 mod guard;
 mod h1;
 mod h2;
+pub mod html;
 mod identity;
 mod limits;
+pub mod media;
 mod message;
+mod percent;
 mod pool;
 mod redirect;
 mod retry_after;
+pub mod robots;
+pub mod scope;
+pub mod sitemap;
+pub mod soft404;
 mod tls;
+pub mod traps;
+pub mod urls;
 mod validators;
 mod wire;
+mod xml;
 
 pub use client::{Client, Config};
 pub use decode::{Coding, DecodeFault, Decoded, allowed, decode};

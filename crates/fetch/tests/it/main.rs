@@ -1,7 +1,7 @@
-//! Fetching from loopback servers that misbehave.
+//! The crate through its public surface: loopback servers that misbehave, and input that does.
 //!
-//! Tests are named after the rows of the project's fault matrix. What cannot be tested over
-//! loopback, or not in this crate:
+//! Tests are named after the rows of the project's fault matrix (`t3_`, `r9_`, `u5_`, …). What cannot
+//! be tested over loopback, or not in this crate:
 //!
 //! | row | why |
 //! |---|---|
@@ -12,15 +12,21 @@
 //! | D1 over ten minutes | the crawl's back-off; here: each look-up ends in its time with its class, and the next one asks again |
 //! | D2 with 10 000 names | 200 names, for time; the bound does not depend on the number |
 
-#![expect(clippy::unwrap_used, reason = "the whole binary is tests")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod decoding;
 mod dns;
 mod fuzz;
 mod guarding;
+mod html;
 mod http1;
 mod http2;
 mod keep_alive;
+mod lists;
 mod memory;
+mod robots;
+mod scope_and_traps;
 mod server;
+mod soft404;
 mod tls;
+mod urls;

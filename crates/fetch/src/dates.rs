@@ -1,0 +1,161 @@
+//! Dates as sitemaps, feeds and calendars write them, as seconds since 1970.
+//!
+//! Two families: W3C date-times (`2024-05-01`, `2024-05-01T12:30:00+02:00`) and the mail style of
+//! RSS (`Wed, 01 May 2024 12:30:00 GMT`). What does not parse is no date: lists on the web are
+//! full of those. Day counting after Howard Hinnant, "chrono-compatible low-level date algorithms".
+
+/// Seconds since 1970 of a W3C date-time or a mail date.
+pub(crate) fn parse_date(text: &str) -> Option<i64> {
+    let text = text.trim();
+    w3c(text).or_else(|| mail(text))
+}
+
+/// The year of a time.
+pub(crate) fn year_of(now_s: u64) -> i64 {
+    let days = i64::try_from(now_s / 86_400).unwrap_or(i64::MAX / 2);
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let day_of_era = z.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // Years here begin in March.
+    year_of_era + era * 400 + i64::from(day_of_year >= 306)
+}
+
+fn w3c(text: &str) -> Option<i64> {
+    let (date, time) = match text.split_once(['T', 't', ' ']) {
+        Some((date, time)) => (date, Some(time)),
+        None => (text, None),
+    };
+    let mut parts = date.split('-');
+    let year = digits(parts.next()?, 4..=4)?;
+    let month = parts.next().map_or(Some(1), |m| digits(m, 1..=2))?;
+    let day = parts.next().map_or(Some(1), |d| digits(d, 1..=2))?;
+    if parts.next().is_some() {
+        return None;
+    }
+    let midnight = days_from_civil(year, month, day)? * 86_400;
+    let Some(time) = time else {
+        return Some(midnight);
+    };
+    let zone_at = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+    let (clock, zone) = time.split_at(zone_at);
+    Some(midnight + seconds_of_day(clock)? - zone_seconds(zone)?)
+}
+
+fn mail(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let text = text.split_once(',').map_or(text, |(_, rest)| rest);
+    let mut words = text.split([' ', '-', '\t']).filter(|w| !w.is_empty());
+    let day = digits(words.next()?, 1..=2)?;
+    let name = words.next()?.to_ascii_lowercase();
+    let month = MONTHS.iter().position(|m| name.starts_with(m))?;
+    let year = words.next()?;
+    let year = match (digits(year, 2..=4)?, year.len()) {
+        (short @ 0..=49, 2) => short + 2000,
+        (short, 2) => short + 1900,
+        (year, _) => year,
+    };
+    let midnight = days_from_civil(year, i64::try_from(month).ok()? + 1, day)? * 86_400;
+    let Some(clock) = words.next() else {
+        return Some(midnight);
+    };
+    // The split ate the sign of a western zone; look for it in the text.
+    let zone = text
+        .rfind(['+', '-'])
+        .filter(|at| *at > text.find(clock).unwrap_or(0));
+    let offset = match zone {
+        Some(at) => zone_seconds(text[at..].split_whitespace().next()?)?,
+        None => 0,
+    };
+    Some(midnight + seconds_of_day(clock)? - offset)
+}
+
+/// `hh:mm`, `hh:mm:ss` or with a fraction.
+fn seconds_of_day(clock: &str) -> Option<i64> {
+    let whole = clock.split('.').next()?.trim();
+    let mut parts = whole.split(':');
+    let hour = digits(parts.next()?, 1..=2).filter(|h| *h <= 24)?;
+    let minute = digits(parts.next()?, 2..=2).filter(|m| *m < 60)?;
+    let second = parts
+        .next()
+        .map_or(Some(0), |s| digits(s, 2..=2))
+        .filter(|s| *s <= 60)?;
+    Some(hour * 3600 + minute * 60 + second)
+}
+
+/// `Z`, `+hh:mm`, `-hhmm` or nothing.
+fn zone_seconds(zone: &str) -> Option<i64> {
+    let (sign, rest) = match zone.as_bytes().first() {
+        None | Some(b'Z' | b'z') => return Some(0),
+        Some(b'+') => (1, &zone[1..]),
+        Some(b'-') => (-1, &zone[1..]),
+        Some(_) => return None,
+    };
+    let plain: String = rest.chars().filter(|c| *c != ':').collect();
+    let hours = digits(plain.get(..2)?, 2..=2)?;
+    let minutes = plain
+        .get(2..)
+        .filter(|m| !m.is_empty())
+        .map_or(Some(0), |m| digits(m, 2..=2))?;
+    Some(sign * (hours * 3600 + minutes * 60))
+}
+
+fn digits(text: &str, length: std::ops::RangeInclusive<usize>) -> Option<i64> {
+    let ok = length.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    if ok { text.parse().ok() } else { None }
+}
+
+fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let y = if month <= 2 { year - 1 } else { year };
+    let era = y.div_euclid(400);
+    let year_of_era = y.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * 146_097 + day_of_era - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_as_lists_write_them() {
+        for (text, seconds) in [
+            ("1970-01-01", Some(0)),
+            ("2024-02-29", Some(1_709_164_800)),
+            ("2024", Some(1_704_067_200)),
+            ("2005-01-01T00:00:00Z", Some(1_104_537_600)),
+            ("2005-01-01T02:00:00.5+02:00", Some(1_104_537_600)),
+            ("2004-12-31 19:00-0500", Some(1_104_537_600)),
+            ("Sat, 01 Jan 2005 00:00:00 GMT", Some(1_104_537_600)),
+            ("31 Dec 04 19:00:00 -0500", Some(1_104_537_600)),
+            ("Saturday, 01-Jan-05 00:00:00 GMT", Some(1_104_537_600)),
+            ("2005-13-01", None),
+            ("yesterday", None),
+            ("", None),
+            ("2005-01-01Tnoon", None),
+        ] {
+            assert_eq!(parse_date(text), seconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn years_of_times() {
+        for (seconds, year) in [
+            (0, 1970),
+            (951_782_399, 2000),
+            (1_709_164_800, 2024),
+            (1_735_689_599, 2024),
+            (1_735_689_600, 2025),
+        ] {
+            assert_eq!(year_of(seconds), year);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Which URLs belong to a crawl.
+//!
+//! A URL is in scope when it matches one of the positive rules (hosts, sites, prefixes, `include`
+//! expressions; none at all means everything), matches no `exclude` expression, and keeps the
+//! limits on depth, path and query. The first rule that refuses is named.
+//!
+//! Pure: a function of the URL and its depth. Regular expressions are of the linear kind.
+//! Cost: O(rules + URL).
+
+use std::fmt;
+
+use regex::RegexSet;
+use thiserror::Error;
+use url::Url;
+
+use crate::urls::{KeyOptions, canonical_key, host_of, site_of};
+
+/// What belongs to a crawl, as a user writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeRules {
+    /// Hosts, exactly: `www.example.org`.
+    pub hosts: Vec<String>,
+    /// Registrable domains with all their hosts: `example.org`.
+    pub sites: Vec<String>,
+    /// URL prefixes: `https://example.org/docs/`.
+    pub prefixes: Vec<String>,
+    /// Regular expressions on the whole URL; one match lets it in.
+    pub include: Vec<String>,
+    /// Regular expressions on the whole URL; one match keeps it out.
+    pub exclude: Vec<String>,
+    /// Most links from a seed.
+    pub depth_max: u32,
+    /// Most path segments.
+    pub path_segments_max: usize,
+    /// Longest path, in bytes.
+    pub path_bytes_max: usize,
+    /// Most query parameters.
+    pub query_params_max: usize,
+    /// Longest query, in bytes.
+    pub query_bytes_max: usize,
+}
+
+impl Default for ScopeRules {
+    fn default() -> Self {
+        ScopeRules {
+            hosts: Vec::new(),
+            sites: Vec::new(),
+            prefixes: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            depth_max: u32::MAX,
+            path_segments_max: 20,
+            path_bytes_max: 2048,
+            query_params_max: 20,
+            query_bytes_max: 2048,
+        }
+    }
+}
+
+/// Why rules cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ScopeError {
+    /// An expression does not compile, or all together grow too large.
+    #[error("scope option {option}: {source}")]
+    Expression {
+        /// `include` or `exclude`.
+        option: &'static str,
+        /// What is wrong with which expression.
+        source: Box<regex::Error>,
+    },
+    /// A prefix that is no URL.
+    #[error("scope option prefixes: \"{prefix}\" is not an http or https URL")]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+    },
+}
+
+/// The rule that keeps a URL out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutOfScope {
+    /// No positive rule lets it in.
+    NotIncluded,
+    /// This `exclude` expression matches.
+    Excluded(String),
+    /// Too many links from a seed.
+    Depth(u32),
+    /// Too many path segments.
+    PathSegments(usize),
+    /// The path is too long.
+    PathBytes(usize),
+    /// Too many query parameters.
+    QueryParams(usize),
+    /// The query is too long.
+    QueryBytes(usize),
+}
+
+impl fmt::Display for OutOfScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OutOfScope::NotIncluded => {
+                write!(f, "scope: no host, site, prefix or include rule matches")
+            }
+            OutOfScope::Excluded(expression) => write!(f, "scope exclude: {expression}"),
+            OutOfScope::Depth(depth) => write!(f, "scope depth_max: {depth} links from a seed"),
+            OutOfScope::PathSegments(count) => {
+                write!(f, "scope path_segments_max: {count} segments")
+            }
+            OutOfScope::PathBytes(bytes) => write!(f, "scope path_bytes_max: {bytes} bytes"),
+            OutOfScope::QueryParams(count) => {
+                write!(f, "scope query_params_max: {count} parameters")
+            }
+            OutOfScope::QueryBytes(bytes) => write!(f, "scope query_bytes_max: {bytes} bytes"),
+        }
+    }
+}
+
+/// Rules ready for use.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    rules: ScopeRules,
+    include: RegexSet,
+    exclude: RegexSet,
+}
+
+impl Scope {
+    /// Checks and compiles the rules.
+    pub fn new(mut rules: ScopeRules) -> Result<Scope, ScopeError> {
+        let compile = |option, expressions: &[String]| {
+            RegexSet::new(expressions).map_err(|e| ScopeError::Expression {
+                option,
+                source: Box::new(e),
+            })
+        };
+        let include = compile("include", &rules.include)?;
+        let exclude = compile("exclude", &rules.exclude)?;
+        for name in rules.hosts.iter_mut().chain(&mut rules.sites) {
+            *name = name.trim_end_matches('.').to_lowercase();
+        }
+        for prefix in &mut rules.prefixes {
+            let url = Url::parse(prefix)
+                .ok()
+                .filter(|u| matches!(u.scheme(), "http" | "https"));
+            let Some(url) = url else {
+                return Err(ScopeError::Prefix {
+                    prefix: prefix.clone(),
+                });
+            };
+            *prefix = canonical_key(&url, &KeyOptions::default());
+        }
+        Ok(Scope {
+            rules,
+            include,
+            exclude,
+        })
+    }
+
+    /// Whether a URL, `depth` links from a seed, belongs to the crawl.
+    pub fn check(&self, url: &Url, depth: u32) -> Result<(), OutOfScope> {
+        if !self.lets_in(url) {
+            return Err(OutOfScope::NotIncluded);
+        }
+        if let Some(hit) = self.exclude.matches(url.as_str()).iter().next() {
+            return Err(OutOfScope::Excluded(self.rules.exclude[hit].clone()));
+        }
+        let rules = &self.rules;
+        let segments = url.path().split('/').filter(|s| !s.is_empty()).count();
+        let query = url.query().unwrap_or("");
+        let params = if query.is_empty() {
+            0
+        } else {
+            query.split('&').count()
+        };
+        if depth > rules.depth_max {
+            Err(OutOfScope::Depth(depth))
+        } else if segments > rules.path_segments_max {
+            Err(OutOfScope::PathSegments(segments))
+        } else if url.path().len() > rules.path_bytes_max {
+            Err(OutOfScope::PathBytes(url.path().len()))
+        } else if params > rules.query_params_max {
+            Err(OutOfScope::QueryParams(params))
+        } else if query.len() > rules.query_bytes_max {
+            Err(OutOfScope::QueryBytes(query.len()))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn lets_in(&self, url: &Url) -> bool {
+        let rules = &self.rules;
+        if rules.hosts.is_empty()
+            && rules.sites.is_empty()
+            && rules.prefixes.is_empty()
+            && rules.include.is_empty()
+        {
+            return true;
+        }
+        let host = host_of(url);
+        rules.hosts.iter().any(|h| h == host)
+            || !rules.sites.is_empty() && rules.sites.iter().any(|s| s == site_of(url))
+            || self.include.is_match(url.as_str())
+            || !rules.prefixes.is_empty() && {
+                let key = canonical_key(url, &KeyOptions::default());
+                rules.prefixes.iter().any(|prefix| key.starts_with(prefix))
+            }
+    }
+}
