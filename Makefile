@@ -30,6 +30,11 @@ BENCH ?= 1000000 12
 bench:
 	bench/run $(BENCH)
 
+## conformance: run every public test vector; DATA is the folder that holds them
+conformance:
+	$(CARGO) run --release --quiet -p turnstone-fetch --example conformance -- $(DATA)
+	$(CARGO) run --release --quiet -p turnstone-fetch --example conformance_ssrf -- $(DATA)/ssrf/addresses.json
+
 clean:
 	$(CARGO) clean
 	rm -rf demo

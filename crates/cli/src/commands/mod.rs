@@ -6,6 +6,7 @@ mod generate;
 mod info;
 mod policies;
 mod rank;
+mod site;
 mod trusted;
 
 use clap::Subcommand;
@@ -26,6 +27,14 @@ pub(crate) enum Command {
     Generate(generate::Generate),
     /// Tell what a recorded web holds
     Info(info::Info),
+    /// Show what the crawler sees at a URL
+    Inspect(site::inspect::Inspect),
+    /// Say which URLs a robots.txt allows, and the line that decides
+    Robots(site::robots::Robots),
+    /// Show the links of a page as the crawler reads them
+    Links(site::links::Links),
+    /// Show how URLs are read: canonical key, SURT, host and site
+    Canon(site::canon::Canon),
     /// List every policy with its parameters, paper and cost
     Policies(policies::Policies),
     /// Print a completion script for a shell
@@ -39,6 +48,10 @@ impl Command {
             Self::Rank(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Info(command) => command.run(output),
+            Self::Inspect(command) => command.run(output),
+            Self::Robots(command) => command.run(output),
+            Self::Links(command) => command.run(output),
+            Self::Canon(command) => command.run(output),
             Self::Policies(command) => command.run(output),
             Self::Completions(command) => command.run(output),
         }

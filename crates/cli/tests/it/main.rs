@@ -4,5 +4,6 @@
 mod bad_input;
 mod coverage;
 mod run;
+mod site;
 mod tidy;
 mod webs;
