@@ -111,6 +111,13 @@ impl Opic {
         self.visits
     }
 
+    /// The cash a page has earned since it was last read, of [`ONE`] in all; 0 for one that is gone.
+    pub fn cash(&self, page: PageId, ranking: &Ranking) -> u64 {
+        let node = self.nodes.of(page, ranking.host(page));
+        let cash = node.and_then(|node| self.bank.cash(node, ranking));
+        cash.unwrap_or(0)
+    }
+
     /// The share of all cash that lies at the virtual page.
     pub fn virtual_cash(&self) -> f64 {
         as_fraction(self.bank.virtual_cash())

@@ -6,4 +6,5 @@ mod changing_web;
 mod coverage_invariants;
 mod coverage_reference;
 mod importance_invariants;
+mod importance_reference;
 mod web;
