@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod backtest;
+mod bonus;
 mod completions;
 mod info;
 mod policies;

@@ -4,6 +4,7 @@
 //! JSON.
 
 pub mod coverage;
+pub mod importance;
 mod log_spaced;
 
 pub use log_spaced::LogSpaced;
