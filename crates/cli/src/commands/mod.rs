@@ -3,6 +3,7 @@
 mod backtest;
 mod bonus;
 mod completions;
+mod generate;
 mod info;
 mod policies;
 mod rank;
@@ -21,6 +22,9 @@ pub(crate) enum Command {
     Backtest(backtest::Backtest),
     /// Score every page of a recorded web: PageRank or in-degree
     Rank(rank::Rank),
+    /// Make synthetic webs of any size, for scale tests and demos
+    #[command(subcommand)]
+    Generate(generate::Generate),
     /// Tell what a recorded web holds
     Info(info::Info),
     /// List every policy with its parameters, paper and cost
@@ -34,6 +38,7 @@ impl Command {
         match self {
             Self::Backtest(command) => command.run(output),
             Self::Rank(command) => command.run(output),
+            Self::Generate(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Policies(command) => command.run(output),
             Self::Completions(command) => command.run(output),
