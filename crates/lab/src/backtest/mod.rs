@@ -6,6 +6,7 @@
 pub mod coverage;
 pub mod importance;
 mod log_spaced;
+pub mod trap;
 
 pub use log_spaced::LogSpaced;
 

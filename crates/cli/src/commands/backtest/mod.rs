@@ -3,6 +3,7 @@
 mod coverage;
 mod importance;
 mod pictures;
+mod trap;
 
 use clap::Subcommand;
 
@@ -16,6 +17,8 @@ pub(crate) enum Backtest {
     Coverage(coverage::Coverage),
     /// How far are estimates of importance from the truth, while crawling?
     Importance(importance::Importance),
+    /// How much of a crawl does an endless calendar eat?
+    Trap(trap::Trap),
 }
 
 impl Backtest {
@@ -23,6 +26,7 @@ impl Backtest {
         match self {
             Self::Coverage(command) => command.run(output),
             Self::Importance(command) => command.run(output),
+            Self::Trap(command) => command.run(output),
         }
     }
 }

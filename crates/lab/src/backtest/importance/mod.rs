@@ -214,13 +214,22 @@ impl OffLine {
     }
 }
 
+/// What OPIC makes of a web.
+#[derive(Clone, Debug)]
+pub struct Estimated {
+    /// The importance of every page.
+    pub scores: Vec<f64>,
+    /// What it took; its points are empty.
+    pub outcome: Outcome,
+}
+
 /// The importance of every page by OPIC after reading so many times as many pages as there are.
 pub fn estimate(
     web: &mut dyn LivingWeb,
     question: &Question<'_>,
     spec: &Spec,
     watch: Watch<'_>,
-) -> Result<Vec<f64>, SpecError> {
+) -> Result<Estimated, SpecError> {
     let size = web.size();
     let mut crawler = Crawler::new(spec, question, web)?;
     let slices = (question.crawls * f64::from(SLICES_PER_CRAWL))
@@ -234,7 +243,10 @@ pub fn estimate(
         crawler.crawl(web, question, &returned, visits);
     }
     let pages = (0..web.known()).map(PageId::from_index);
-    Ok(pages.map(|page| crawler.importance(page)).collect())
+    Ok(Estimated {
+        scores: pages.map(|page| crawler.importance(page)).collect(),
+        outcome: crawler.outcome(size),
+    })
 }
 
 /// Whether a policy needs to know which page is on which host.
