@@ -261,7 +261,7 @@ impl Opic {
     /// All cash lies at the virtual page until there is a first answer.
     fn begin(&mut self, ranking: &mut Ranking) {
         if self.clock == 0 && self.bank.virtual_cash() == ONE {
-            self.pay(ranking);
+            self.take_virtual_turn(ranking);
         }
     }
 
@@ -271,7 +271,7 @@ impl Opic {
             Pay::Eager => self.pay(ranking),
             Pay::Ordinary => {
                 while self.virtual_is_next(ranking) {
-                    self.pay(ranking);
+                    self.take_virtual_turn(ranking);
                 }
             }
         }
@@ -290,10 +290,14 @@ impl Opic {
         }
     }
 
-    fn pay(&mut self, ranking: &mut Ranking) {
+    fn take_virtual_turn(&mut self, ranking: &mut Ranking) {
         if let Some(turns) = &mut self.turns {
             turns.virtual_taken();
         }
+        self.pay(ranking);
+    }
+
+    fn pay(&mut self, ranking: &mut Ranking) {
         if let Some(discovery) = self.discovery.as_mut().filter(|_| self.visits > 0) {
             let (bank, nodes) = (&self.bank, &self.nodes);
             let in_game = |index| {

@@ -7,6 +7,7 @@ use turnstone_policy::Spec;
 use turnstone_policy::importance::{self, Bonus, Opic, Weight};
 
 use crate::changing_web::{ChangingCrawl, changing_web};
+use crate::web::{Answer, Crawl, Web};
 
 const SPECS: &[&str] = &[
     "opic",
@@ -173,4 +174,38 @@ fn errors_say_what_would_be_right() {
         "opic:discover=1.5",
         expect!["policy 'opic': discover=1.5 is not possible; give a number from 0 to 1"],
     );
+}
+
+/// How often each page of a ring of links was read, and G, after so many reads.
+fn reads(spec: &str, pages: u32, visits: usize) -> (Vec<u32>, f64) {
+    let links = |page: u32| vec![PageId((page + 1) % pages), PageId(page * 7 % pages)];
+    let web = Web((0..pages).map(links).collect());
+    let mut crawl = Crawl::start(policy(spec, &Bonus::none()), &web);
+    let mut reads = vec![0; pages as usize];
+    for _ in 0..visits {
+        crawl.step(&web, |_, _| Answer::Page);
+        reads[crawl.order.pop().unwrap().index()] += 1;
+    }
+    (reads, crawl.scheduler.policy().clock())
+}
+
+#[test]
+fn chance_reads_pages_independently_of_their_cash() {
+    let (reads, clock) = reads("opic:select=random,pay=eager", 500, 20_000);
+    // Poisson: the variance is the mean, 40.
+    let mean = reads.iter().sum::<u32>() as f64 / 500.0;
+    let variance = reads
+        .iter()
+        .map(|n| (f64::from(*n) - mean).powi(2))
+        .sum::<f64>()
+        / 500.0;
+    assert!((30.0..50.0).contains(&variance), "{variance}");
+    // A page chosen by chance has the mean cash.
+    assert!((clock / 40.0 - 1.0).abs() < 0.1, "{clock}");
+}
+
+#[test]
+fn in_a_cycle_everyone_is_read_equally_often() {
+    let (reads, _) = reads("opic:select=cycle", 50, 500);
+    assert!(reads.iter().all(|count| *count == 10), "{reads:?}");
 }
