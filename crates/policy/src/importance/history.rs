@@ -198,10 +198,10 @@ pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Pushes with an eighth to spare instead of doubling.
+/// Pushes with a thirty-second to spare instead of doubling.
 pub(crate) fn push<T>(items: &mut Vec<T>, item: T) {
     if items.len() == items.capacity() {
-        items.reserve_exact((items.len() / 8).max(16));
+        items.reserve_exact((items.len() / 32).max(16));
     }
     items.push(item);
 }

@@ -14,7 +14,7 @@
 //! cash on whole. So cash is conserved exactly: [`Opic::audit`].
 //!
 //! Cost: O(links · log pages) a read by greedy, O(links + log pages) by the others. Beyond the
-//! ranking: the window's bytes per page (8 for none and interpolation), and 8 for cash unless
+//! ranking: the window's bytes per page (8 for none, 7 for interpolation), and 8 for cash unless
 //! greedy. `links=both` keeps who links to whom: the one option that needs memory per link.
 
 use std::collections::VecDeque;

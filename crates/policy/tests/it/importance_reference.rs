@@ -354,7 +354,7 @@ fn check(setting: Setting, web: &ChangingWeb) {
                 "{spec}: cash of {at} in {number}"
             );
             let (fast, slow) = (policy.importance(id, ranking), slow.importance(at));
-            // Interpolation keeps times to 1/16384 of the span, and histories in 24 bits.
+            // Interpolation keeps times to 1/4096 of the span, and histories in 24 bits.
             let exact = !matches!(setting.past, Past::Interpolated(_));
             let tolerance = if exact { 1e-9 } else { 2e-3 };
             assert!(
