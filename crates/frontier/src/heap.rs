@@ -140,8 +140,8 @@ pub(crate) fn push<E: Keyed>(heap: &mut Vec<E>, places: &mut [u32], tag: u32, en
         "a heap holds at most 2^30 entries"
     );
     if heap.len() == heap.capacity() {
-        // An eighth, not double: a heap of 10^8 pages must not ask for a second gigabyte.
-        heap.reserve_exact((heap.len() / 8).max(4));
+        // A thirty-second, not double: a heap of 10^8 pages must not ask for a second gigabyte.
+        heap.reserve_exact((heap.len() / 32).max(4));
     }
     let last = heap.len();
     heap.push(entry);

@@ -16,7 +16,7 @@ use crate::catalog::{PolicyInfo, Question};
 /// The catalogue entry.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "breadth-first",
-    questions: &[Question::Coverage, Question::Importance],
+    questions: &[Question::Coverage],
     summary: "pages in the order in which they were first seen",
     paper: "folklore",
     cost: "O(log pages) per fetch, one bit per page",

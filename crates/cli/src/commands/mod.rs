@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod backtest;
+mod bonus;
 mod completions;
 mod generate;
 mod info;
@@ -20,7 +21,7 @@ pub(crate) enum Command {
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
-    /// Score every page of a recorded web: PageRank or in-degree
+    /// Score every page of a recorded web: PageRank, in-degree or OPIC
     Rank(rank::Rank),
     /// Make synthetic webs of any size, for scale tests and demos
     #[command(subcommand)]

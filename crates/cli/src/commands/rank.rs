@@ -8,11 +8,14 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_frontier::PageId;
+use turnstone_lab::backtest::importance::{self, Estimated, Question};
 use turnstone_lab::number::whole;
 use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, GraphWeb};
 use turnstone_linkgraph::rank::{Dangling, InLinks, PageRank, Teleport};
+use turnstone_policy::Spec;
 
+use crate::commands::bonus;
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
@@ -42,6 +45,19 @@ pub(crate) struct Rank {
     /// when not given
     #[arg(long)]
     teleport: Option<PathBuf>,
+    /// Which OPIC estimates importance (method opic; see `turnstone policies importance`)
+    #[arg(long, default_value = "opic", value_name = "SPEC")]
+    policy: String,
+    /// How many pages OPIC reads, in multiples of the page count (method opic)
+    #[arg(long, default_value_t = 10.0)]
+    visits: f64,
+    /// Pages that earn more, out of the virtual page (method opic): TEXT=SCORE for addresses that
+    /// contain the text, or a file with `page<TAB>score` lines; may be given several times
+    #[arg(long, value_name = "TEXT=SCORE|FILE")]
+    bonus: Vec<String>,
+    /// Decides what is random (method opic)
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// Threads; the result is the same for any number [default: one for each core]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -54,6 +70,7 @@ pub(crate) struct Rank {
 enum Method {
     Pagerank,
     Indegree,
+    Opic,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -70,6 +87,9 @@ impl Rank {
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
             return Err(Usage::of("--tolerance", "must be above 0").into());
         }
+        if !(self.visits > 0.0 && self.visits <= 10_000.0) {
+            return Err(Usage::of("--visits", "must be above 0 and at most 10000").into());
+        }
         let progress = Progress::busy("reading");
         let web = web::open_graph(&self.web)?;
         let (scores, about) = match self.method {
@@ -78,6 +98,7 @@ impl Rank {
                 (scores, json!({}))
             }
             Method::Pagerank => self.pagerank(&web, &progress)?,
+            Method::Opic => self.opic(&web, &progress)?,
         };
         drop(progress);
         if let Some(file) = &self.output {
@@ -131,6 +152,34 @@ impl Rank {
             "converged": ranked.converged,
         });
         Ok((ranked.scores, about))
+    }
+
+    /// What OPIC estimates after a while, crawling the web as it is.
+    fn opic(
+        &self,
+        web: &GraphWeb,
+        progress: &Progress,
+    ) -> anyhow::Result<(Vec<f64>, serde_json::Value)> {
+        let spec: Spec = self.policy.parse()?;
+        let hosts = web.host_ids();
+        let question = Question {
+            hosts: &hosts,
+            crawls: self.visits,
+            bonus: bonus::parse(&self.bonus, web)?,
+            seed: self.seed,
+        };
+        let mut watch = |what: &str, share: f64| progress.at(what, share);
+        let Estimated { scores, outcome } =
+            importance::estimate(&mut &web.graph, &question, &spec, &mut watch)?;
+        let about = json!({
+            "policy": outcome.policy,
+            "visits": outcome.visits,
+            "seconds": outcome.seconds,
+            "clock_per_crawl": outcome.clock_per_crawl,
+            "measures_per_page": outcome.measures_per_page,
+            "bytes_per_page": outcome.bytes_per_page,
+        });
+        Ok((scores, about))
     }
 
     fn show(

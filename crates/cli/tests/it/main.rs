@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod coverage;
+mod importance;
 mod run;
 mod site;
 mod tidy;

@@ -421,10 +421,10 @@ pub(crate) fn add(rank: Rank, by: Rank) -> Rank {
     rank.checked_add(by).expect("ranks stay below 2^64")
 }
 
-/// Pushes with an eighth to spare instead of doubling.
+/// Pushes with a thirty-second to spare instead of doubling.
 fn grow<T>(items: &mut Vec<T>, item: T) {
     if items.len() == items.capacity() {
-        items.reserve_exact((items.len() / 8).max(16));
+        items.reserve_exact((items.len() / 32).max(16));
     }
     items.push(item);
 }

@@ -4,7 +4,9 @@
 //! JSON.
 
 pub mod coverage;
+pub mod importance;
 mod log_spaced;
+pub mod trap;
 
 pub use log_spaced::LogSpaced;
 

@@ -2,6 +2,9 @@
 //! save/restore at any event.
 #![allow(clippy::unwrap_used)]
 
+mod changing_web;
 mod coverage_invariants;
 mod coverage_reference;
+mod importance_invariants;
+mod importance_reference;
 mod web;

@@ -1,7 +1,9 @@
 //! `turnstone backtest QUESTION WEB`
 
 mod coverage;
+mod importance;
 mod pictures;
+mod trap;
 
 use clap::Subcommand;
 
@@ -13,12 +15,18 @@ use crate::output::Output;
 pub(crate) enum Backtest {
     /// How many downloads until most of the personalised PageRank is provably in the store?
     Coverage(coverage::Coverage),
+    /// How far are estimates of importance from the truth, while crawling?
+    Importance(importance::Importance),
+    /// How much of a crawl does an endless calendar eat?
+    Trap(trap::Trap),
 }
 
 impl Backtest {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Coverage(command) => command.run(output),
+            Self::Importance(command) => command.run(output),
+            Self::Trap(command) => command.run(output),
         }
     }
 }

@@ -1,0 +1,176 @@
+//! `backtest importance`, `backtest trap` and `rank --method opic` from end to end.
+
+use std::fs;
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+
+use crate::run::{done, turnstone};
+use crate::webs::HISTORY;
+
+/// A number of a policy's last point.
+fn at_end(json: &serde_json::Value, policy: &str, what: &str) -> f64 {
+    let results = json["results"].as_array().unwrap();
+    let result = results.iter().find(|r| r["policy"] == policy).unwrap();
+    let points = result["points"].as_array().unwrap();
+    points.last().unwrap()[what].as_f64().unwrap()
+}
+
+#[test]
+fn the_papers_claims_hold_on_a_small_web_and_the_figures_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    done(
+        folder.path(),
+        "generate graph --model power-law --pages 3000 -o w",
+    );
+    let command = "backtest importance w --policies all --json --report r.html --plot p.svg";
+    let json = done(folder.path(), command).json();
+    assert_eq!(json["question"], "importance");
+    let all = |policy| at_end(&json, policy, "error_all");
+    let top10 = |policy| at_end(&json, policy, "error_top10");
+    assert!(all("opic:select=random") > all("opic:select=cycle"));
+    assert!(all("opic:select=random") > all("opic:select=greedy"));
+    assert!(top10("opic:select=greedy") < 3.0 && all("opic:select=greedy") < 12.0);
+    assert!(all("opic:window=improved-fixed,span=8") < all("opic:window=fixed,span=16"));
+    let factor = |policy| at_end(&json, policy, "error_factor");
+    assert!(factor("opic:select=greedy") < factor("opic:select=random"));
+    let report = fs::read_to_string(folder.path().join("r.html")).unwrap();
+    for figure in ["Figure 2", "Figure 3", "Figure 5"] {
+        assert!(report.contains(figure), "{figure}");
+    }
+}
+
+#[test]
+fn several_change_rates_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    done(
+        folder.path(),
+        "generate graph --model power-law --pages 500 -o w",
+    );
+    let command = "backtest importance w --visits 3 --change-rate 0,0.2 --report r.html --json \
+                   --policies opic,opic:window=variable,opic:window=interpolation";
+    let ran = done(folder.path(), command);
+    let json = ran.json();
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2 * 4);
+    assert_eq!(results[0]["policy"], "off-line");
+    assert_eq!(results[7]["change_rate"], 0.2);
+    // The same seed makes the same changes and the same estimates.
+    let again = done(folder.path(), command).json();
+    let points = |json: &serde_json::Value| -> Vec<serde_json::Value> {
+        let results = json["results"].as_array().unwrap();
+        results
+            .iter()
+            .map(|result| result["points"].clone())
+            .collect()
+    };
+    assert_eq!(points(&json), points(&again));
+    let report = fs::read_to_string(folder.path().join("r.html")).unwrap();
+    assert!(report.contains("Figure 4") && report.contains("Figure 6"));
+}
+
+#[test]
+fn a_history_changes_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = zstd::encode_all(HISTORY.as_bytes(), 3).unwrap();
+    fs::write(folder.path().join("tiny.jsonl.zst"), packed).unwrap();
+    let command = "backtest importance tiny.jsonl.zst --visits 200 --json --policies opic";
+    let json = done(folder.path(), command).json();
+    assert_eq!(json["pages"], 2);
+    assert_eq!(json["results"][1]["gone"], 1, "one page vanished");
+    let command = "backtest importance tiny.jsonl.zst --visits 2000 --json \
+                   --policies opic:window=interpolation";
+    let json = done(folder.path(), command).json();
+    assert!(at_end(&json, "opic:window=interpolation", "error_all") < 10.0);
+}
+
+#[test]
+fn opic_ranks_like_pagerank_when_the_virtual_page_takes_a_fraction() {
+    let folder = tempfile::tempdir().unwrap();
+    done(folder.path(), "generate graph --pages 500 -o w");
+    let scores = |command: &str, file: &str| -> Vec<f64> {
+        done(folder.path(), &format!("{command} -o {file}"));
+        let text = fs::read_to_string(folder.path().join(file)).unwrap();
+        let lines = text.lines().map(|line| line.split_once('\t').unwrap().1);
+        lines.map(|score| score.parse().unwrap()).collect()
+    };
+    let opic = scores(
+        "rank w --method opic --policy opic:virtual=fraction --visits 300",
+        "opic.tsv",
+    );
+    let pagerank = scores("rank w --dangling spread", "pagerank.tsv");
+    let distance: f64 = opic.iter().zip(&pagerank).map(|(a, b)| (a - b).abs()).sum();
+    assert!(distance < 0.01, "{distance}");
+    assert!((opic.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_bonus_makes_pages_more_important() {
+    let folder = tempfile::tempdir().unwrap();
+    done(folder.path(), "generate graph --pages 300 -o w");
+    fs::write(folder.path().join("bonus.tsv"), "7\t30\n").unwrap();
+    let score = |extra: &str| -> f64 {
+        let command = format!("rank w --method opic -o s.tsv {extra}");
+        done(folder.path(), &command);
+        let text = fs::read_to_string(folder.path().join("s.tsv")).unwrap();
+        let line = text.lines().nth(7).unwrap();
+        line.split_once('\t').unwrap().1.parse().unwrap()
+    };
+    assert!(score("--bonus bonus.tsv") > 1.5 * score(""));
+}
+
+#[test]
+fn a_trap_eats_less_of_a_crawl_by_importance() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = "backtest trap --sections 10 --lists 20 --articles 5 --json --plot p.svg";
+    let json = done(folder.path(), command).json();
+    let trap = |policy| at_end(&json, policy, "trap_share");
+    assert!(trap("rankmass") < trap("breadth-first"), "{json}");
+}
+
+fn check_fault(folder: &Path, arguments: &str, expected: Expect) {
+    let ran = turnstone(folder, arguments);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    expected.assert_eq(&ran.err);
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("w.tsv"), "0\t1\n").unwrap();
+    check_fault(
+        folder.path(),
+        "backtest importance w --policies opic:windo=none",
+        expect![[r#"
+            turnstone: policy 'opic' has no parameter 'windo'; did you mean 'window'?
+        "#]],
+    );
+    check_fault(
+        folder.path(),
+        "backtest importance w --change-rate 0,-1",
+        expect![[r#"
+            turnstone: --change-rate: each rate must be from 0 to 20
+        "#]],
+    );
+    check_fault(
+        folder.path(),
+        "backtest importance w --bonus news=3",
+        expect![[r#"
+            turnstone: --bonus: 'news=3': the web has no addresses; give a file of pages by number
+        "#]],
+    );
+    check_fault(
+        folder.path(),
+        "backtest importance w --bonus news",
+        expect![[r#"
+            turnstone: --bonus: 'news': there is no such file; give a file, or TEXT=SCORE such as news=3
+        "#]],
+    );
+    check_fault(
+        folder.path(),
+        "backtest trap --fetches 0",
+        expect![[r#"
+            turnstone: --fetches: must be from 1 to 100,000,000
+        "#]],
+    );
+}

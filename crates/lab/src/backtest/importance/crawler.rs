@@ -1,0 +1,175 @@
+//! One policy crawling a living web, one request after the other.
+
+use std::time::Instant;
+
+use turnstone_frontier::{
+    Change, Event, Fault, HostId, Links, Next, PageId, Politeness, Scheduler, Tick,
+};
+use turnstone_policy::importance::{self, NodeKind, Opic, OpicOptions};
+use turnstone_policy::{Spec, SpecError};
+
+use super::error::Truth;
+use super::fixpoint::ChainKind;
+use super::living_web::LivingWeb;
+use super::{Outcome, Point, Question, needs_hosts};
+
+/// Time between two requests: none, as the paper counts. A page without a verdict does not occur.
+const NOW: Tick = Tick(0);
+
+/// A crawl and what was measured of it.
+pub(super) struct Crawler {
+    name: String,
+    options: OpicOptions,
+    scheduler: Scheduler<Opic>,
+    /// A page of each host, where hosts are the nodes.
+    page_of_host: Vec<PageId>,
+    known: usize,
+    visits: u64,
+    gone: u64,
+    points: Vec<Point>,
+    seconds: f64,
+}
+
+/// The web as the links of pages, for policies that look back.
+struct LinksOf<'a>(&'a dyn LivingWeb);
+
+impl Links for LinksOf<'_> {
+    fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.0.links(page)
+    }
+}
+
+impl Crawler {
+    pub(super) fn new(
+        spec: &Spec,
+        question: &Question<'_>,
+        web: &dyn LivingWeb,
+    ) -> Result<Self, SpecError> {
+        let policy = importance::build(spec, &question.bonus, question.seed)?;
+        let mut crawler = Self {
+            name: spec.to_string(),
+            options: OpicOptions::read(spec)?,
+            scheduler: Scheduler::new(policy, Politeness::OFF),
+            page_of_host: Vec::new(),
+            known: 0,
+            visits: 0,
+            gone: 0,
+            points: Vec::new(),
+            seconds: 0.0,
+        };
+        crawler.discover(web, question.hosts);
+        Ok(crawler)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn chain(&self) -> ChainKind {
+        ChainKind::of(&self.options)
+    }
+
+    /// Crawls until so many pages were asked for. Pages that are there again are asked for first.
+    pub(super) fn crawl(
+        &mut self,
+        web: &dyn LivingWeb,
+        question: &Question<'_>,
+        returned: &[PageId],
+        until: u64,
+    ) {
+        let started = Instant::now();
+        self.discover(web, question.hosts);
+        for &page in returned {
+            self.answer(web, page);
+        }
+        while self.visits < until {
+            let Next::Fetch(page) = self.scheduler.next(NOW) else {
+                break;
+            };
+            self.answer(web, page);
+        }
+        self.seconds += started.elapsed().as_secs_f64();
+    }
+
+    pub(super) fn measure(&mut self, truth: &Truth, size: usize) {
+        let (policy, ranking) = (self.scheduler.policy(), self.scheduler.ranking());
+        let errors = truth.errors(|node| {
+            let page = match self.options.nodes {
+                NodeKind::Page => PageId(node),
+                NodeKind::Host => self.page_of_host[node as usize],
+            };
+            policy.importance(page, ranking)
+        });
+        self.points.push(Point {
+            visits: self.visits,
+            crawls: self.visits as f64 / size as f64,
+            error_all: errors.all,
+            error_top10: errors.top10,
+            error_factor: Some(1.0 / policy.clock()),
+        });
+    }
+
+    pub(super) fn importance(&self, page: PageId) -> f64 {
+        self.scheduler
+            .policy()
+            .importance(page, self.scheduler.ranking())
+    }
+
+    pub(super) fn outcome(self, size: usize) -> Outcome {
+        let (policy, ranking) = (self.scheduler.policy(), self.scheduler.ranking());
+        policy.audit(ranking);
+        let bytes = policy.allocated_bytes() + ranking.allocated_bytes();
+        let clock = policy.clock() / self.visits.max(1) as f64 * size as f64;
+        Outcome {
+            measures_per_page: policy.measures_per_node(),
+            bytes_per_page: Some(bytes as f64 / self.known.max(1) as f64),
+            clock_per_crawl: Some(clock),
+            visits: self.visits,
+            gone: self.gone,
+            seconds: self.seconds,
+            policy: self.name,
+            points: self.points,
+        }
+    }
+
+    fn discover(&mut self, web: &dyn LivingWeb, hosts: &[HostId]) {
+        while self.known < web.known() {
+            let page = PageId::from_index(self.known);
+            let host = hosts.get(page.index()).copied().unwrap_or_default();
+            // Without need for hosts there is one, and the scheduler keeps one queue.
+            let host = if needs_hosts(&self.options) {
+                host
+            } else {
+                HostId(0)
+            };
+            if self.page_of_host.len() <= host.index() {
+                self.page_of_host.resize(host.index() + 1, page);
+            }
+            let event = Event::Discovered {
+                page,
+                host,
+                seed: false,
+            };
+            self.scheduler.observe(&event, NOW, &LinksOf(web));
+            self.known += 1;
+        }
+    }
+
+    fn answer(&mut self, web: &dyn LivingWeb, page: PageId) {
+        self.visits += 1;
+        let event = if web.is_present(page) {
+            Event::Fetched {
+                page,
+                change: Change::New,
+                links: web.links(page),
+            }
+        } else {
+            self.gone += 1;
+            Event::Failed {
+                page,
+                fault: Fault::Gone,
+            }
+        };
+        self.scheduler.observe(&event, NOW, &LinksOf(web));
+    }
+}
