@@ -32,7 +32,7 @@ use active_site::{ActiveSiteFirst, Inside};
 use alive_bfs::AliveBfs;
 use alive_indegree::AliveIndegree;
 use diffusion::Diffusion;
-use live_rank::LiveRank;
+use live_rank::{LiveRank, Order};
 use static_order::StaticOrder;
 
 /// A policy that answers the liveness question.
@@ -174,54 +174,127 @@ pub const POLICIES: &[PolicyInfo] = &[
 
 /// Makes the policy that a spec names.
 pub fn build(spec: &Spec, start: &Start) -> Result<Box<dyn LivenessPolicy>, SpecError> {
-    let info = spec.find(Question::Liveness)?;
-    let Start { old, seed, .. } = start;
-    let sampled = |by: SampleBy| sample_of(spec, start, by).map(Some);
-    let common = || sampled(start.sample.by);
-    let random = Some(Sample {
-        by: SampleBy::Random,
-        ..start.sample
-    });
-    Ok(match info.name {
-        "random" => Box::new(LiveRank::new(old, random, *seed, StaticOrder::Random)),
-        "indegree" => Box::new(LiveRank::new(old, None, *seed, StaticOrder::Indegree)),
-        "pagerank" => Box::new(LiveRank::new(old, None, *seed, StaticOrder::PageRank)),
-        "pa" => Box::new(LiveRank::new(old, common()?, *seed, Diffusion::Alive)),
-        "pa-ratio" => Box::new(LiveRank::new(old, common()?, *seed, Diffusion::Ratio)),
-        "active-site-first" => {
-            let inside = [("random", Inside::Random), ("pagerank", Inside::PageRank)];
-            let inside = spec.choice("inside", Inside::Random, &inside)?;
-            let sample = sampled(SampleBy::PerSite)?;
-            Box::new(LiveRank::new(
-                old,
-                sample,
-                *seed,
-                ActiveSiteFirst { inside },
-            ))
-        }
-        "alive-bfs" => Box::new(LiveRank::new(old, common()?, *seed, AliveBfs::default())),
-        "alive-indegree" => Box::new(LiveRank::new(old, common()?, *seed, AliveIndegree)),
-        "pa-recursive" => {
-            let read = |value: &str| value.parse().ok().filter(|rounds| *rounds <= 100);
-            let rounds = spec.read("rounds", 5, "a number from 0 to 100", read)?;
-            let order = Diffusion::Recursive { rounds };
-            Box::new(LiveRank::new(old, common()?, *seed, order))
-        }
-        other => unreachable!("{other} is in the catalogue but cannot be built"),
+    let Plan {
+        order,
+        sample,
+        size,
+    } = Plan::read(spec)?;
+    let by = match sample {
+        SampleFrom::None => None,
+        SampleFrom::Common => Some(start.sample.by),
+        SampleFrom::Own(by) => Some(by),
+    };
+    let size = size.map_or(Ok(start.sample.size), |size| {
+        let pages = start.old.page_count();
+        size.of(pages).map_err(|_| SpecError::BadValue {
+            policy: spec.name().to_owned(),
+            parameter: "size".to_owned(),
+            value: size.to_string(),
+            wanted: format!("at most the web's {pages} pages"),
+        })
+    })?;
+    let sample = by.map(|by| Sample { by, size });
+    Ok(match order {
+        Ordered::Static(order) => start.live_rank(sample, order),
+        Ordered::Diffusion(order) => start.live_rank(sample, order),
+        Ordered::ActiveSite(order) => start.live_rank(sample, order),
+        Ordered::AliveBfs => start.live_rank(sample, AliveBfs::default()),
+        Ordered::AliveIndegree => start.live_rank(sample, AliveIndegree),
     })
 }
 
-/// The sample a spec asks for; what it does not say is as given for all.
-fn sample_of(spec: &Spec, start: &Start, default: SampleBy) -> Result<Sample, SpecError> {
-    let mut ways = SampleBy::COMMON.to_vec();
-    if default == SampleBy::PerSite {
-        ways.push(("per-site", SampleBy::PerSite));
+/// Whether a spec names a liveness policy with possible parameters, before any web is read.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    Plan::read(spec).map(drop)
+}
+
+/// Whether the policy learns from every answer, so that no part of its order is known beforehand.
+pub fn is_dynamic(spec: &Spec) -> Result<bool, SpecError> {
+    let order = Plan::read(spec)?.order;
+    Ok(matches!(order, Ordered::AliveBfs | Ordered::AliveIndegree))
+}
+
+impl Start {
+    fn live_rank(
+        &self,
+        sample: Option<Sample>,
+        order: impl Order + 'static,
+    ) -> Box<dyn LivenessPolicy> {
+        Box::new(LiveRank::new(&self.old, sample, self.seed, order))
     }
-    let pages = start.old.page_count();
-    let wanted = format!("a number of pages up to the web's {pages}, or a share such as 2%");
-    let read = |value: &str| value.parse::<SampleSize>().ok()?.of(pages).ok();
-    Ok(Sample {
-        by: spec.choice("sample", default, &ways)?,
-        size: spec.read("size", start.sample.size, &wanted, read)?,
-    })
+}
+
+/// What a spec asks for.
+struct Plan {
+    order: Ordered,
+    sample: SampleFrom,
+    size: Option<SampleSize>,
+}
+
+enum Ordered {
+    Static(StaticOrder),
+    Diffusion(Diffusion),
+    ActiveSite(ActiveSiteFirst),
+    AliveBfs,
+    AliveIndegree,
+}
+
+enum SampleFrom {
+    /// Nothing is tested first.
+    None,
+    /// As given for all.
+    Common,
+    /// As the spec says.
+    Own(SampleBy),
+}
+
+impl Plan {
+    fn read(spec: &Spec) -> Result<Self, SpecError> {
+        let info = spec.find(Question::Liveness)?;
+        let order = match info.name {
+            "random" => Ordered::Static(StaticOrder::Random),
+            "indegree" => Ordered::Static(StaticOrder::Indegree),
+            "pagerank" => Ordered::Static(StaticOrder::PageRank),
+            "pa" => Ordered::Diffusion(Diffusion::Alive),
+            "pa-ratio" => Ordered::Diffusion(Diffusion::Ratio),
+            "active-site-first" => {
+                let inside = [("random", Inside::Random), ("pagerank", Inside::PageRank)];
+                let inside = spec.choice("inside", Inside::Random, &inside)?;
+                Ordered::ActiveSite(ActiveSiteFirst { inside })
+            }
+            "alive-bfs" => Ordered::AliveBfs,
+            "alive-indegree" => Ordered::AliveIndegree,
+            "pa-recursive" => {
+                let read = |value: &str| value.parse().ok().filter(|rounds| *rounds <= 100);
+                let rounds = spec.read("rounds", 5, "a number from 0 to 100", read)?;
+                Ordered::Diffusion(Diffusion::Recursive { rounds })
+            }
+            other => unreachable!("{other} is in the catalogue but cannot be built"),
+        };
+        let sample = match &order {
+            // The first pages of a random order are a random sample, so they may as well count.
+            Ordered::Static(StaticOrder::Random) => SampleFrom::Own(SampleBy::Random),
+            Ordered::Static(_) => SampleFrom::None,
+            Ordered::ActiveSite(_) => {
+                let ways = [SampleBy::COMMON, &[("per-site", SampleBy::PerSite)]].concat();
+                SampleFrom::Own(spec.choice("sample", SampleBy::PerSite, &ways)?)
+            }
+            Ordered::Diffusion(_) | Ordered::AliveBfs | Ordered::AliveIndegree => {
+                let named = spec.get("sample").is_some();
+                let by = spec.choice("sample", SampleBy::Random, SampleBy::COMMON)?;
+                if named {
+                    SampleFrom::Own(by)
+                } else {
+                    SampleFrom::Common
+                }
+            }
+        };
+        let wanted = "a number of pages such as 1000, or a share such as 2%";
+        let size = spec.read("size", None, wanted, |value| value.parse().ok().map(Some))?;
+        Ok(Self {
+            order,
+            sample,
+            size,
+        })
+    }
 }

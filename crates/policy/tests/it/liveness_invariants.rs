@@ -167,7 +167,7 @@ fn errors_say_what_would_be_right() {
     check_error(
         "pa:size=7",
         expect![
-            "policy 'pa': size=7 is not possible; give a number of pages up to the web's 6, or a share such as 2%"
+            "policy 'pa': size=7 is not possible; give at most the web's 6 pages"
         ],
     );
     check_error(
