@@ -2,6 +2,7 @@
 
 mod backtest;
 mod completions;
+mod generate;
 mod info;
 mod policies;
 mod rank;
@@ -18,6 +19,9 @@ pub(crate) enum Command {
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
+    /// Make up a recorded web of any size
+    #[command(subcommand)]
+    Generate(generate::Generate),
     /// Score every page of a recorded web: PageRank or in-degree
     Rank(rank::Rank),
     /// Tell what a recorded web holds
@@ -32,6 +36,7 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Backtest(command) => command.run(output),
+            Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Policies(command) => command.run(output),

@@ -4,6 +4,7 @@
 //! JSON.
 
 pub mod coverage;
+pub mod liveness;
 mod log_spaced;
 
 pub use log_spaced::LogSpaced;
