@@ -1,4 +1,4 @@
-//! `turnstone generate history FOLDER`
+//! `turnstone generate history`
 
 use std::path::PathBuf;
 
@@ -17,8 +17,9 @@ use crate::progress::Progress;
 /// is redesigned and pages move. The same options give the same bytes.
 #[derive(Debug, Args)]
 pub(crate) struct History {
-    /// The folder to write, new or empty
-    folder: PathBuf,
+    /// Where to write: a folder, new or empty
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
     /// How many sites
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sites: u32,
@@ -51,7 +52,7 @@ impl History {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let plan = self.plan()?;
         let progress = Progress::busy("making up sites");
-        let files = write_folder(&self.folder, self.sites, plan)?;
+        let files = write_folder(&self.output, self.sites, plan)?;
         drop(progress);
         let bytes: u64 = files
             .iter()
@@ -59,7 +60,7 @@ impl History {
             .map(|data| data.len())
             .sum();
         let json = json!({
-            "folder": self.folder.display().to_string(),
+            "output": self.output.display().to_string(),
             "sites": self.sites,
             "snapshots": self.snapshots,
             "seed": self.seed,
@@ -70,7 +71,7 @@ impl History {
             let size = turnstone_lab::number::short(bytes as f64);
             format!(
                 "{count} sites written to {} ({size}B)\n",
-                self.folder.display()
+                self.output.display()
             )
         })?;
         Ok(Exit::Done)
