@@ -19,11 +19,11 @@ pub(crate) enum Command {
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
-    /// Make up a recorded web of any size
-    #[command(subcommand)]
-    Generate(generate::Generate),
     /// Score every page of a recorded web: PageRank or in-degree
     Rank(rank::Rank),
+    /// Make synthetic webs of any size, for scale tests and demos
+    #[command(subcommand)]
+    Generate(generate::Generate),
     /// Tell what a recorded web holds
     Info(info::Info),
     /// List every policy with its parameters, paper and cost

@@ -1,5 +1,6 @@
-//! `turnstone generate`
+//! `turnstone generate WHAT`
 
+mod graph;
 mod history;
 
 use clap::Subcommand;
@@ -7,16 +8,19 @@ use clap::Subcommand;
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// What to make up.
+/// What to make.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Generate {
-    /// Sites over time: pages born, changed and gone
+    /// A link graph that looks like a crawl, of any size
+    Graph(graph::Graph),
+    /// Sites over time, of any size: pages born, changed and gone
     History(history::History),
 }
 
 impl Generate {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
+            Self::Graph(command) => command.run(output),
             Self::History(command) => command.run(output),
         }
     }

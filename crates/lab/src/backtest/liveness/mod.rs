@@ -23,7 +23,7 @@ use turnstone_policy::liveness::{
 use turnstone_policy::{Spec, SpecError};
 
 use super::Watch;
-use crate::replay::Replay;
+use crate::replay::{self, Replay};
 use crate::web::OldWeb;
 
 /// How often the one who watches is told, in requests.
@@ -206,8 +206,13 @@ impl Question<'_> {
         watch: Watch<'_>,
     ) -> Run {
         let web = self.web;
-        let mut replay =
-            Replay::start(web.graph(), &web.sites, policy, self.politeness).with_fates(&web.alive);
+        let start = replay::Start {
+            graph: web.graph(),
+            hosts: &web.sites,
+            seeds: &[],
+            politeness: self.politeness,
+        };
+        let mut replay = Replay::start(start, policy).with_fates(&web.alive);
         let mut course = Course::new(web.alive_count());
         let mut stop = None;
         while let Some(page) = replay.step() {
