@@ -11,9 +11,9 @@ use turnstone_policy::{Spec, SpecError};
 const POINTS: usize = 200;
 
 /// The policies asked for, and those of the paper's figures, each once.
-pub(super) fn with_paper(asked: Vec<Spec>, sample: Sample) -> Result<Vec<Spec>, SpecError> {
+pub(super) fn with_paper(asked: &[Spec], question: &Question<'_>) -> Result<Vec<Spec>, SpecError> {
     let mut texts: Vec<String> = asked.iter().map(Spec::to_string).collect();
-    for (_, _, specs) in paper(sample) {
+    for (_, _, specs) in paper(question) {
         texts.extend(specs);
     }
     let mut seen = std::collections::BTreeSet::new();
@@ -22,7 +22,7 @@ pub(super) fn with_paper(asked: Vec<Spec>, sample: Sample) -> Result<Vec<Spec>, 
 }
 
 /// The paper's figures: title, what to read from it, and the policies in it.
-fn paper(sample: Sample) -> Vec<(&'static str, &'static str, Vec<String>)> {
+fn paper(question: &Question<'_>) -> Vec<(&'static str, &'static str, Vec<String>)> {
     let named = |specs: &[&str]| {
         specs
             .iter()
@@ -34,13 +34,10 @@ fn paper(sample: Sample) -> Vec<(&'static str, &'static str, Vec<String>)> {
         ways.map(|(way, _)| format!("{policy}:sample={way}"))
             .collect::<Vec<_>>()
     };
-    let sizes = [
-        sample.size / 5,
-        sample.size,
-        sample.size * 2,
-        sample.size * 5,
-    ];
-    let mut sizes: Vec<usize> = sizes.into_iter().filter(|size| *size > 0).collect();
+    let Sample { size, .. } = question.sample;
+    let pages = question.web.graph().page_count();
+    let mut sizes = vec![size / 5, size, size * 2, size * 5];
+    sizes.retain(|size| (1..=pages).contains(size));
     sizes.dedup();
     let sizes = sizes.iter().map(|size| format!("pa-ratio:size={size}"));
     vec![
@@ -82,18 +79,18 @@ fn paper(sample: Sample) -> Vec<(&'static str, &'static str, Vec<String>)> {
     ]
 }
 
-/// Every figure of the report, the main one first.
-pub(super) fn all(question: &Question<'_>, outcomes: &[Outcome], paper_too: bool) -> Vec<Figure> {
-    let is_paper_only = |outcome: &Outcome| paper_too && outcome.policy.contains(':');
-    let main = outcomes.iter().filter(|outcome| !is_paper_only(outcome));
+/// Every figure of the report, the main one first: of `outcomes` the first `asked` were asked for,
+/// and the others are for the paper's figures.
+pub(super) fn all(question: &Question<'_>, outcomes: &[Outcome], asked: usize) -> Vec<Figure> {
+    let main = outcomes.iter().take(asked);
     let mut figures = vec![costs(
         "What finding alive pages costs",
         "Requests for each alive page, against the share of the alive pages that is wanted. The \
          dashed line is the ideal order, which asks for alive pages only.",
         main,
     )];
-    if paper_too {
-        for (title, caption, specs) in paper(question.sample) {
+    if outcomes.len() > asked {
+        for (title, caption, specs) in paper(question) {
             let named = |policy: &str| outcomes.iter().find(|outcome| outcome.policy == policy);
             let shown = specs
                 .iter()

@@ -120,8 +120,9 @@ impl Liveness {
                 open_max: 1,
             }),
         };
+        let asked = specs.len();
         let specs = if self.paper {
-            figures::with_paper(specs, sample)?
+            figures::with_paper(&specs, &question)?
         } else {
             specs
         };
@@ -137,7 +138,7 @@ impl Liveness {
             }
         }
         drop(progress);
-        self.show(&question, &outcomes, output)?;
+        self.show(&question, &outcomes, asked + 1, output)?;
         if let (Some(crawlers), Some(spec)) = (self.split, specs.first()) {
             let order = liveness::order(&question, spec, self.seed)?;
             split::write(&order, &web, crawlers, &self.split_into, output)?;
@@ -149,6 +150,7 @@ impl Liveness {
         &self,
         question: &Question<'_>,
         outcomes: &[Outcome],
+        asked: usize,
         output: &Output,
     ) -> anyhow::Result<()> {
         let web = question.web;
@@ -178,7 +180,7 @@ impl Liveness {
         let table = tables::costs(outcomes, self.until_alive.is_some());
         output.result(&json, || format!("{setting}\n\n{}", table.text()))?;
         if self.pictures.wanted() {
-            let figures = figures::all(question, outcomes, self.paper);
+            let figures = figures::all(question, outcomes, asked);
             let shown = Shown {
                 title: "Liveness: what is still there of an old crawl".to_owned(),
                 question: "Which pages of an old crawl do I ask for first, to find those that are \

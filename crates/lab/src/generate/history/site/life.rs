@@ -24,7 +24,7 @@ impl Site {
         }
         self.changes();
         self.births(witness);
-        if self.happens(0.004) {
+        if self.happens(0.01) {
             self.failed_deployment();
         }
     }
