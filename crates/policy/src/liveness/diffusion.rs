@@ -10,7 +10,7 @@
 //!
 //! Ties, and with them all pages no rank reaches, go by static PageRank, then id.
 //!
-//! Cost: one, two, and 1 + rounds PageRank runs, and a sort, when the sample is back.
+//! Cost: one, two (at once), and 1 + rounds PageRank runs, and a sort, when the sample is back.
 
 use turnstone_frontier::PageId;
 
@@ -49,8 +49,7 @@ fn ratio_scores(old: &OldCrawl, survey: &Survey) -> Vec<f64> {
     if alive.is_empty() || gone.is_empty() {
         return old.rank_from(&alive);
     }
-    let mut scores = old.rank_from(&alive);
-    let anti = old.rank_from(&gone);
+    let [mut scores, anti] = old.rank_from_both([&alive, &gone]);
     let above_zero = anti.iter().copied().filter(|rank| *rank > 0.0);
     let least = above_zero.fold(f64::INFINITY, f64::min);
     for (score, anti) in scores.iter_mut().zip(anti) {

@@ -71,14 +71,25 @@ impl OldCrawl {
 
     /// PageRank with all teleports to these pages, alike; all 0 when there are none.
     pub(super) fn rank_from(&self, pages: &[PageId]) -> Vec<f64> {
-        let mut teleport = vec![0.0; self.page_count()];
+        let teleport = self.teleport_to(pages);
         if pages.is_empty() {
             return teleport;
         }
+        self.graph.rank(&teleport)
+    }
+
+    /// The same for two sets of pages at once, neither of them empty.
+    pub(super) fn rank_from_both(&self, sets: [&[PageId]; 2]) -> [Vec<f64>; 2] {
+        let [one, other] = sets.map(|pages| self.teleport_to(pages));
+        self.graph.rank_pair([&one, &other])
+    }
+
+    fn teleport_to(&self, pages: &[PageId]) -> Vec<f64> {
+        let mut teleport = vec![0.0; self.page_count()];
         for page in pages {
             teleport[page.index()] = 1.0 / pages.len() as f64;
         }
-        self.graph.rank(&teleport)
+        teleport
     }
 
     /// Some pages by score, best first; ties by PageRank, then id.

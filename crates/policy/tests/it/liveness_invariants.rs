@@ -166,9 +166,7 @@ fn errors_say_what_would_be_right() {
     check_error("pa:size=6", expect!["fine"]);
     check_error(
         "pa:size=7",
-        expect![
-            "policy 'pa': size=7 is not possible; give at most the web's 6 pages"
-        ],
+        expect!["policy 'pa': size=7 is not possible; give at most the web's 6 pages"],
     );
     check_error(
         "pa:sample=per-site",
