@@ -3,7 +3,8 @@
 //! The stream must hold exactly the pages and links that `.properties` promises: neither end early
 //! nor go on, so that a cut-off file or a stranger's properties never pass for a smaller web.
 //!
-//! Cost: O(pages + links), some 15 ns a link; the file and the graph are in memory.
+//! Cost: O(pages + links), 15 ns of CPU a link on real webs and 40 on
+//! generated ones; the file and the graph are in memory.
 
 use std::fs::File;
 use std::io::Read;

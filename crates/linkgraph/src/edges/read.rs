@@ -1,7 +1,7 @@
 //! Reading edge lists.
 //!
 //! Bytes are parsed where they lie in the read buffer; with ids nothing is allocated or hashed a
-//! link. Cost: O(links), some 20 ns a link with ids beside the decompressor; memory as for
+//! link. Cost: O(links), some 60 ns of CPU a link with ids, 100 from `.zst`; memory as for
 //! [`ArcBuilder`], and 8 bytes a link more where URLs have to be put in order first.
 
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@
 //! Each page follows from the parameters and its number alone: pages are made in parallel, in
 //! batches, and handed out in order, so a web of any size can be streamed to disk.
 //!
-//! Cost: some 30 ns a link on one core; 4 bytes a host and one batch in memory.
+//! Cost: some 90 ns of CPU a link; 4 bytes a host and one batch in memory.
 
 use rayon::prelude::*;
 use turnstone_frontier::{HostId, PageId};

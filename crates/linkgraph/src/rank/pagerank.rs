@@ -5,12 +5,18 @@
 //! to the sum of X, and this is how it is computed.
 //!
 //! **How.** Each page in turn pulls what its in-links bring, and later pages use what earlier ones
-//! have just got (Gauss–Seidel), which needs about half the sweeps of the power iteration. To give
-//! the same bytes for any number of threads, what is fresh and what is not is fixed by page numbers
-//! alone: pages are cut into blocks, blocks into waves; a page sees fresh scores of its own block
-//! and of earlier waves, old ones of everything else, and the blocks of one wave run in parallel.
-//! Sums run in a fixed order within a page, a block and over blocks. Pages without links influence
-//! nobody; they are computed once, at the end.
+//! have just got (Gauss–Seidel). To give the same bytes for any number of threads, what is fresh and
+//! what is not is fixed by page numbers alone: pages are cut into blocks, blocks into waves; a page
+//! sees fresh scores of its own block and of earlier waves, old ones of everything else, and the
+//! blocks of one wave run in parallel. Sums run in a fixed order within a page, a block and over
+//! blocks. Pages without links influence nobody; they are computed once, at the end.
+//!
+//! **What won.** To a distance of 1e-6 on a generated web of 5 M pages and 60 M links this takes 35
+//! sweeps, the power iteration 47 (`bench/compare_pagerank.py`). Tried and dropped: waves without fresh
+//! scores inside (nearly as many sweeps as the power iteration), alternating directions (no fewer),
+//! over-relaxation (a little fewer here, no convergence on cnr-2000 from 1.1 on), sweeping each block
+//! twice (half the sweeps for the same CPU time). `webgraph-algo` has a parallel Gauss–Seidel with the
+//! same stopping rule, but what it reads fresh depends on timing, so its bytes do too.
 //!
 //! **When to stop.** Write one sweep as Y' = Y'·L + Y·U + (1−d)·X with L + U = d·A, both ≥ 0. What Y'
 //! lacks is (Y'−Y)·U, so its L1 distance to the fixpoint is at most d/(1−d)·|Y'−Y|, as for the power

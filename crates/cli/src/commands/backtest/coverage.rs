@@ -236,8 +236,7 @@ fn figures(outcomes: &[Outcome]) -> Vec<Figure> {
         y: Axis {
             percent: true,
             ..Axis::log("share of personalised PageRank")
-        }
-        .from_to(0.01, 1.0),
+        },
         series: outcomes
             .iter()
             .map(|outcome| {

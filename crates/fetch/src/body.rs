@@ -1,0 +1,102 @@
+//! Receiving a body: piece by piece, within its length, its time and its minimum speed.
+//!
+//! One loop serves both protocols. It never fails for want of bytes alone: a body that is cut,
+//! by us or by the peer, comes back as far as it came, with a mark. Only a body that breaks the
+//! protocol is an error, for its bytes cannot be trusted.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep_until};
+
+use crate::error::{ErrorClass, Fault};
+use crate::limits::Limits;
+use crate::message::{Truncation, TruncationMark};
+use crate::wire::SharedTape;
+
+/// Memory set aside at once for a length that the peer declares; beyond it a body must come.
+const RESERVE_BYTES_MAX: u64 = 256 << 10;
+
+/// The bounds of one body.
+pub(crate) struct BodyBounds {
+    pub(crate) bytes_max: usize,
+    pub(crate) total_end: Instant,
+    window: Duration,
+    window_bytes_min: u64,
+}
+
+impl BodyBounds {
+    pub(crate) fn new(limits: &Limits, bytes_max: usize, total_end: Instant) -> Self {
+        let window_ms = u64::try_from(limits.throughput_window.as_millis()).unwrap_or(u64::MAX);
+        let window_bytes = limits.throughput_bytes_per_s_min.saturating_mul(window_ms) / 1000;
+        Self {
+            bytes_max,
+            total_end,
+            window: limits.throughput_window,
+            window_bytes_min: window_bytes,
+        }
+    }
+}
+
+/// A body as far as it came.
+pub(crate) struct Body {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) truncation: Option<Truncation>,
+}
+
+/// A piece, the end (`None`), or what went wrong.
+pub(crate) type Piece = Option<Result<Bytes, Fault>>;
+
+/// Collects the pieces that `poll_piece` brings.
+pub(crate) async fn collect(
+    mut poll_piece: impl FnMut(&mut Context<'_>) -> Poll<Piece>,
+    declared: Option<u64>,
+    bounds: &BodyBounds,
+    tape: &SharedTape,
+) -> Result<Body, Fault> {
+    let reserve = declared
+        .unwrap_or(0)
+        .min(RESERVE_BYTES_MAX)
+        .min(bounds.bytes_max as u64);
+    let mut bytes = Vec::with_capacity(usize::try_from(reserve).unwrap_or(0));
+    let mut window_end = Instant::now() + bounds.window;
+    let mut window_start_len = 0;
+    let mut alarm = pin!(sleep_until(window_end.min(bounds.total_end)));
+    let truncation = loop {
+        let event = poll_fn(|cx| match poll_piece(cx) {
+            Poll::Ready(piece) => Poll::Ready(Some(piece)),
+            Poll::Pending => alarm.as_mut().poll(cx).map(|()| None),
+        });
+        match event.await {
+            Some(None) => break None,
+            Some(Some(Ok(piece))) => {
+                tape.lock().deliver(piece.len());
+                let room = bounds.bytes_max - bytes.len();
+                bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+                if piece.len() > room {
+                    break Some((TruncationMark::Length, ErrorClass::BodyLimit));
+                }
+            }
+            Some(Some(Err(fault))) if fault.class == ErrorClass::Disconnect => {
+                break Some((TruncationMark::Disconnect, ErrorClass::Disconnect));
+            }
+            Some(Some(Err(fault))) => return Err(fault),
+            None if Instant::now() >= bounds.total_end => {
+                break Some((TruncationMark::Time, ErrorClass::TimeoutTotal));
+            }
+            None if ((bytes.len() - window_start_len) as u64) < bounds.window_bytes_min => {
+                break Some((TruncationMark::Time, ErrorClass::TooSlow));
+            }
+            None => {
+                window_start_len = bytes.len();
+                window_end += bounds.window;
+                alarm.as_mut().reset(window_end.min(bounds.total_end));
+            }
+        }
+    };
+    let truncation = truncation.map(|(mark, cause)| Truncation { mark, cause });
+    Ok(Body { bytes, truncation })
+}

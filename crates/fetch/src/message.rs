@@ -1,0 +1,166 @@
+//! What is asked and what comes back: plain structs, no behaviour beyond reading them.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::HeaderMap;
+use url::Url;
+
+use crate::error::ErrorClass;
+use crate::tls::Verification;
+use crate::validators::Validators;
+
+/// One thing to ask for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What to ask for; user name and password are never sent.
+    pub url: Url,
+    /// How to ask.
+    pub method: Method,
+    /// What an earlier response said, to be told only of changes.
+    pub validators: Option<Validators>,
+    /// A body limit for this request instead of the client's.
+    pub body_bytes_max: Option<usize>,
+}
+
+impl Request {
+    /// Asks for the page itself.
+    pub fn get(url: Url) -> Self {
+        Self {
+            url,
+            method: Method::Get,
+            validators: None,
+            body_bytes_max: None,
+        }
+    }
+
+    /// Asks for the head only.
+    pub fn head(url: Url) -> Self {
+        Self {
+            method: Method::Head,
+            ..Self::get(url)
+        }
+    }
+}
+
+/// The methods a crawler needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The page itself.
+    Get,
+    /// The head only.
+    Head,
+}
+
+/// What came back, whatever its status: redirects and errors of the site are responses too.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// The status, 200 to 999.
+    pub status: u16,
+    /// The protocol spoken.
+    pub protocol: Protocol,
+    /// The header lines, parsed; repeated ones are kept in order.
+    pub headers: HeaderMap,
+    /// The request as sent. Over HTTP/2 there is no such text: then this is what HTTP/1.1 would
+    /// have sent.
+    pub request_bytes: Vec<u8>,
+    /// The response head as received, status line to empty line, without informational heads.
+    /// Over HTTP/2 it is written out in the form of HTTP/1.1; `protocol` tells.
+    pub head_bytes: Vec<u8>,
+    /// The body as received: chunks joined, content codings untouched.
+    pub body: Vec<u8>,
+    /// Why the body is not whole, if it is not.
+    pub truncation: Option<Truncation>,
+    /// Oddities that a caller may want to act on.
+    pub notes: Vec<Note>,
+    /// The address that answered.
+    pub remote: SocketAddr,
+    /// How the connection was secured; `None` for http.
+    pub tls: Option<TlsInfo>,
+    /// How long each step took.
+    pub timings: Timings,
+    /// Whether the connection had served an earlier fetch.
+    pub reused: bool,
+    /// Requests that may have reached the peer: 1, or 2 after a retry. Each counts against the
+    /// host's delay.
+    pub requests_sent: u32,
+}
+
+/// The protocol of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+    /// HTTP/2
+    Http2,
+}
+
+/// A body that is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// The reason in the words of a WARC file.
+    pub mark: TruncationMark,
+    /// The reason in ours: body-limit, too-slow, timeout-total or disconnect.
+    pub cause: ErrorClass,
+}
+
+/// The values of `WARC-Truncated` that a fetch can cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TruncationMark {
+    /// Cut by us at the body limit.
+    Length,
+    /// Cut by us, for it took too long.
+    Time,
+    /// Cut by the peer or the network.
+    Disconnect,
+}
+
+impl TruncationMark {
+    /// The value of the `WARC-Truncated` field.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Time => "time",
+            Self::Disconnect => "disconnect",
+        }
+    }
+}
+
+/// Something odd about a response that is still usable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// 206 though no range was asked for: the body may be a part only.
+    PartialUnasked,
+    /// 304 though no validator was sent: ask again plainly.
+    NotModifiedUnasked,
+    /// Both a length and chunks were declared: the chunks were believed, the connection closed.
+    LengthAndChunks,
+}
+
+/// How a connection was secured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsInfo {
+    /// The version, such as `TLSv1_3`.
+    pub version: String,
+    /// The cipher suite, such as `TLS13_AES_256_GCM_SHA384`.
+    pub cipher: String,
+    /// Whether the certificate was checked.
+    pub verification: Verification,
+}
+
+/// How long each step of a fetch took. Steps that a kept connection saved are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// The look-up of the host's addresses.
+    pub dns: Option<Duration>,
+    /// The TCP connection.
+    pub connect: Option<Duration>,
+    /// The TLS handshake.
+    pub tls: Option<Duration>,
+    /// From the request to the first byte of the response.
+    pub first_byte: Duration,
+    /// From the start of the fetch to its end.
+    pub total: Duration,
+}

@@ -1,0 +1,92 @@
+//! How much memory a piece of work takes at its peak: an allocator that counts, per thread.
+//!
+//! Used for decoders (see `decoding`) and, here, for whole fetches from servers that send
+//! without end; client and server share the thread, so both are counted.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use turnstone_fetch::{Client, Limits, Request};
+
+use crate::http1::endless;
+use crate::server::{config, limits, summary};
+
+struct Counting;
+
+thread_local! {
+    static NOW: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count(bytes: isize) {
+    // At the end of a thread the cells may be gone; then nobody asks any more.
+    let _ = NOW.try_with(|now| {
+        now.set(now.get() + bytes);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
+    });
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-layout.size().cast_signed());
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// Runs `work` and returns the most bytes this thread held at once beyond what it held before.
+pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = NOW.get();
+    PEAK.set(before);
+    let result = work();
+    (result, usize::try_from(PEAK.get() - before).unwrap_or(0))
+}
+
+#[test]
+fn endless_servers_take_bounded_memory() {
+    let check = |start: &'static [u8], more: &'static [u8], want: &str| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let (result, peak) = peak_of(|| {
+            runtime.block_on(async {
+                let server = endless(start, more).await;
+                let limits = Limits {
+                    body_bytes_max: 1 << 20,
+                    ..limits()
+                };
+                Client::new(config(limits))
+                    .unwrap()
+                    .fetch(Request::get(server.url()))
+                    .await
+            })
+        });
+        assert_eq!(summary(&result), want);
+        // Twice the body, for it grows by doubling, buffers, and the tables of roots and names.
+        assert!(peak < 4 << 20, "{want}: {peak} bytes at the peak");
+    };
+    let cut = "200 1048576 bytes, cut: length (body-limit)";
+    check(b"HTTP/1.1 200 OK\r\n\r\n", &[b'x'; 10_000], cut);
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    check(chunked, b"a\r\n0123456789\r\n", cut);
+    let huge = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n";
+    check(huge, &[b'x'; 10_000], cut);
+    check(b"HTTP/1.1 200 OK\r\n", b"Name: value\r\n", "header-limit");
+    check(
+        b"HTTP/1.1 200 OK\r\nName: ",
+        &[b'x'; 10_000],
+        "header-limit",
+    );
+    check(b"", b"HTTP/1.1 100 Continue\r\n\r\n", "header-limit");
+}
