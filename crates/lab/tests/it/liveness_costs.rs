@@ -20,6 +20,7 @@ const SPECS: &[&str] = &[
     "alive-bfs",
     "alive-indegree",
     "pa-recursive",
+    "pa-site",
     "pa-ratio:sample=pagerank-apart",
 ];
 

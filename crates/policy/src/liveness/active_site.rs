@@ -29,12 +29,17 @@ pub(super) struct ActiveSiteFirst {
 
 /// How much of a site's tested pages is alive.
 #[derive(Clone, Copy, Debug, Default)]
-struct Activity {
+pub(super) struct Activity {
     alive: u64,
     tested: u64,
 }
 
 impl Activity {
+    /// How much likelier life is than death, one of each added to what was seen.
+    pub(super) fn odds(self) -> f64 {
+        (self.alive + 1) as f64 / (self.tested - self.alive + 1) as f64
+    }
+
     /// Which of two shares is larger, exactly: by multiplication, not by division.
     fn compare(self, other: Self) -> Ordering {
         let product = |alive: u64, tested: u64| u128::from(alive) * u128::from(tested);
@@ -64,7 +69,7 @@ impl Order for ActiveSiteFirst {
 }
 
 /// By site: what was tested, and how much of it is alive.
-fn activities(rest: &Rest<'_>) -> Vec<Activity> {
+pub(super) fn activities(rest: &Rest<'_>) -> Vec<Activity> {
     let mut sites: Vec<Activity> = Vec::new();
     for (verdict, is_alive) in [(Verdict::Alive, 1), (Verdict::Gone, 0)] {
         for page in rest.survey.pages(verdict) {

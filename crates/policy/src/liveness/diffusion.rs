@@ -7,14 +7,18 @@
 //! - `pa-recursive`: PageRank from as many pages of highest rank as the sample has alive, again and
 //!   again. The paper describes this one and drops it, because it does not leave the neighbourhood
 //!   of the sample. Reading: pages known to be gone are never teleported to.
+//! - `pa-site`, which is ours: the ratio of `pa-ratio`, where 0 is replaced in both vectors, times the
+//!   odds of the page's site, (alive + 1)/(gone + 1) in the sample. A page that no rank reaches is
+//!   then judged by its site and not put behind everything that any rank reaches.
 //!
-//! Ties, and with them all pages no rank reaches, go by static PageRank, then id.
+//! Ties, and with them all pages no rank reaches in the paper's orders, go by static PageRank, then id.
 //!
-//! Cost: one, two (at once), and 1 + rounds PageRank runs, and a sort, when the sample is back.
+//! Cost: one, two (at once), 1 + rounds, and two (at once) PageRank runs, and a sort, when the sample is back.
 
 use turnstone_frontier::PageId;
 
 use super::OldCrawl;
+use super::active_site::activities;
 use super::live_rank::{Order, Rest};
 use super::survey::{Survey, Verdict};
 
@@ -24,6 +28,7 @@ pub(super) enum Diffusion {
     Alive,
     Ratio,
     Recursive { rounds: u32 },
+    Site,
 }
 
 impl Order for Diffusion {
@@ -32,6 +37,7 @@ impl Order for Diffusion {
             Self::Alive => alive_scores(old, rest.survey),
             Self::Ratio => ratio_scores(old, rest.survey),
             Self::Recursive { rounds } => recursive_scores(old, rest.survey, rounds),
+            Self::Site => site_scores(old, rest),
         };
         let pages = old.by_pagerank().iter().copied();
         let order = old.by_score(pages.filter(|page| rest.has(*page)), &scores);
@@ -50,12 +56,40 @@ fn ratio_scores(old: &OldCrawl, survey: &Survey) -> Vec<f64> {
         return old.rank_from(&alive);
     }
     let [mut scores, anti] = old.rank_from_both([&alive, &gone]);
-    let above_zero = anti.iter().copied().filter(|rank| *rank > 0.0);
-    let least = above_zero.fold(f64::INFINITY, f64::min);
-    for (score, anti) in scores.iter_mut().zip(anti) {
-        *score /= if anti > 0.0 { anti } else { least };
+    for (score, anti) in scores.iter_mut().zip(without_zeros(anti)) {
+        *score /= anti;
     }
     scores
+}
+
+fn site_scores(old: &OldCrawl, rest: &Rest<'_>) -> Vec<f64> {
+    let alive: Vec<PageId> = rest.survey.pages(Verdict::Alive).collect();
+    let gone: Vec<PageId> = rest.survey.pages(Verdict::Gone).collect();
+    let [life, death] = if alive.is_empty() || gone.is_empty() {
+        [old.rank_from(&alive), old.rank_from(&gone)]
+    } else {
+        old.rank_from_both([&alive, &gone])
+    };
+    let sites = activities(rest);
+    let mut scores = without_zeros(life);
+    for (index, (score, death)) in scores.iter_mut().zip(without_zeros(death)).enumerate() {
+        let site = rest.ranking.host(PageId::from_index(index));
+        let site = sites.get(site.index()).copied().unwrap_or_default();
+        *score = *score / death * site.odds();
+    }
+    scores
+}
+
+/// The same, with the smallest value above 0 in place of every 0; all 1 if there is none.
+fn without_zeros(mut ranks: Vec<f64>) -> Vec<f64> {
+    let above_zero = ranks.iter().copied().filter(|rank| *rank > 0.0);
+    let least = above_zero.reduce(f64::min).unwrap_or(1.0);
+    for rank in &mut ranks {
+        if *rank <= 0.0 {
+            *rank = least;
+        }
+    }
+    ranks
 }
 
 fn recursive_scores(old: &OldCrawl, survey: &Survey, rounds: u32) -> Vec<f64> {

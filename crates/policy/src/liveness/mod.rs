@@ -170,6 +170,16 @@ pub const POLICIES: &[PolicyInfo] = &[
             },
         ],
     ),
+    PolicyInfo {
+        paper: "ours, from LiveRank",
+        ..info(
+            "pa-site",
+            "pa-ratio times the odds of life in the page's site, so that pages which no link \
+             leads to are judged by their site",
+            "two more PageRank runs and a sort",
+            &[SAMPLE, SIZE],
+        )
+    },
 ];
 
 /// Makes the policy that a spec names.
@@ -257,6 +267,7 @@ impl Plan {
             "pagerank" => Ordered::Static(StaticOrder::PageRank),
             "pa" => Ordered::Diffusion(Diffusion::Alive),
             "pa-ratio" => Ordered::Diffusion(Diffusion::Ratio),
+            "pa-site" => Ordered::Diffusion(Diffusion::Site),
             "active-site-first" => {
                 let inside = [("random", Inside::Random), ("pagerank", Inside::PageRank)];
                 let inside = spec.choice("inside", Inside::Random, &inside)?;

@@ -22,6 +22,7 @@ const SPECS: &[&str] = &[
     "alive-indegree",
     "alive-indegree:sample=pagerank-apart",
     "pa-recursive",
+    "pa-site",
 ];
 
 /// The old web's answers, but some pages hesitate, never answer or have moved.
@@ -177,7 +178,7 @@ fn errors_say_what_would_be_right() {
     check_error(
         "pa-ration",
         expect![
-            "no policy 'pa-ration' for liveness; did you mean 'pa-ratio'? (there are: random, indegree, pagerank, pa, pa-ratio, active-site-first, alive-bfs, alive-indegree, pa-recursive)"
+            "no policy 'pa-ration' for liveness; did you mean 'pa-ratio'? (there are: random, indegree, pagerank, pa, pa-ratio, active-site-first, alive-bfs, alive-indegree, pa-recursive, pa-site)"
         ],
     );
     check_error(

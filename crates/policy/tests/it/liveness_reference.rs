@@ -190,6 +190,32 @@ impl<'a> Paper<'a> {
         [sample, self.by(&rest, &ratio)].concat()
     }
 
+    fn pa_site(&self, by: SampleBy) -> Vec<usize> {
+        let sample = self.sample(by);
+        let (alive, gone, rest) = self.split(&sample);
+        let positive = |ranks: Vec<f64>| -> Vec<f64> {
+            let least = ranks
+                .iter()
+                .copied()
+                .filter(|rank| *rank != 0.0)
+                .fold(f64::MAX, f64::min);
+            let least = if least == f64::MAX { 1.0 } else { least };
+            let raised = ranks
+                .iter()
+                .map(|rank| if *rank == 0.0 { least } else { *rank });
+            raised.collect()
+        };
+        let (plus, minus) = (positive(self.from(&alive)), positive(self.from(&gone)));
+        let on_site = |pages: &[usize], page: usize| {
+            let same = |other: &&usize| self.old.sites[**other] == self.old.sites[page];
+            pages.iter().filter(same).count() as f64
+        };
+        let odds = |page: usize| (on_site(&alive, page) + 1.0) / (on_site(&gone, page) + 1.0);
+        let score = |page: &usize| plus[*page] / minus[*page] * odds(*page);
+        let scores: Vec<f64> = self.pages.iter().map(score).collect();
+        [sample, self.by(&rest, &scores)].concat()
+    }
+
     fn pa_recursive(&self, by: SampleBy, rounds: usize) -> Vec<usize> {
         let sample = self.sample(by);
         let (alive, gone, rest) = self.split(&sample);
@@ -315,6 +341,7 @@ proptest! {
         for &(name, by) in SampleBy::COMMON {
             check(&old, "pa", by, paper.pa(by))?;
             check(&old, "pa-ratio", by, paper.pa_ratio(by))?;
+            check(&old, "pa-site", by, paper.pa_site(by))?;
             check(&old, "pa-recursive:rounds=3", by, paper.pa_recursive(by, 3))?;
             let spec = format!("active-site-first:sample={name}");
             check(&old, &spec, SampleBy::Random, paper.active_site_first(by))?;
