@@ -110,6 +110,11 @@ pub trait WholeGraphRank: Send + Sync {
     /// The rank of every page for this teleport vector. Must not depend on thread count.
     fn rank(&self, teleport: &[f64]) -> Vec<f64>;
 
+    /// The ranks for two teleport vectors; an implementation may walk the links once for both.
+    fn rank_pair(&self, teleports: [&[f64]; 2]) -> [Vec<f64>; 2] {
+        teleports.map(|teleport| self.rank(teleport))
+    }
+
     /// How many distinct pages link to each page.
     fn indegree(&self) -> Vec<u32>;
 }

@@ -5,6 +5,7 @@
 
 pub mod backtest;
 pub mod figure;
+pub mod generate;
 pub mod history;
 pub mod info;
 pub mod number;

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use turnstone_frontier::{
-    Change, Event, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
+    Change, Event, Fault, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
 use turnstone_linkgraph::LinkGraph;
 
@@ -34,6 +34,8 @@ pub struct Start<'a> {
 #[derive(Debug)]
 pub struct Replay<'a, P> {
     graph: &'a LinkGraph,
+    /// By page: whether it is there. Empty means that all are.
+    alive: &'a [bool],
     scheduler: Scheduler<P>,
     now: Tick,
     /// Requests under way, by the time of their answer.
@@ -52,29 +54,31 @@ impl<'a, P: Policy> Replay<'a, P> {
             politeness,
         } = start;
         let mut scheduler = Scheduler::new(policy, politeness);
-        let polite = politeness != Politeness::OFF;
         for page in graph.pages() {
-            // Without politeness there is one unit of it, and the scheduler keeps one queue.
-            let host = if polite {
-                hosts.get(page.index()).copied()
-            } else {
-                None
-            };
-            let host = host.unwrap_or_default();
+            let host = hosts.get(page.index()).copied().unwrap_or_default();
             let seed = seeds.binary_search(&page).is_ok();
             scheduler.observe(&Event::Discovered { page, host, seed }, Tick(0), graph);
         }
         Self {
             graph,
+            alive: &[],
             scheduler,
             now: Tick(0),
             answers: BTreeSet::new(),
-            polite,
+            polite: politeness != Politeness::OFF,
             requests: 0,
         }
     }
 
-    /// Goes on until one more page was downloaded. None when nothing is left to ask for.
+    /// The same, but some pages are gone: `alive` is by page.
+    #[must_use]
+    pub fn with_fates(mut self, alive: &'a [bool]) -> Self {
+        assert_eq!(alive.len(), self.graph.page_count(), "one fate a page");
+        self.alive = alive;
+        self
+    }
+
+    /// Goes on until one more page was answered for, there or gone. None when nothing is left to ask for.
     pub fn step(&mut self) -> Option<PageId> {
         loop {
             match self.scheduler.next(self.now) {
@@ -116,11 +120,18 @@ impl<'a, P: Policy> Replay<'a, P> {
     }
 
     fn answer(&mut self, page: PageId) -> PageId {
-        let links = self.graph.links(page);
-        let event = Event::Fetched {
-            page,
-            change: Change::New,
-            links,
+        let is_there = self.alive.is_empty() || self.alive[page.index()];
+        let event = if is_there {
+            let links = self.graph.links(page);
+            let change = Change::New;
+            Event::Fetched {
+                page,
+                change,
+                links,
+            }
+        } else {
+            let fault = Fault::Gone;
+            Event::Failed { page, fault }
         };
         self.scheduler.observe(&event, self.now, self.graph);
         page

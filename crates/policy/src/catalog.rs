@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{breadth_first, coverage, importance};
+use crate::{breadth_first, coverage, importance, liveness};
 
 /// The questions Turnstone answers with the fewest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,7 @@ pub fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
     const ALL: &[&[PolicyInfo]] = &[
         coverage::POLICIES,
         importance::POLICIES,
+        liveness::POLICIES,
         &[breadth_first::INFO],
     ];
     ALL.iter().copied().flatten()

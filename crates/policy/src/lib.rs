@@ -8,6 +8,7 @@ pub mod breadth_first;
 pub mod catalog;
 pub mod coverage;
 pub mod importance;
+pub mod liveness;
 pub mod mass;
 pub mod spec;
 

@@ -46,8 +46,8 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Backtest(command) => command.run(output),
-            Self::Rank(command) => command.run(output),
             Self::Generate(command) => command.run(output),
+            Self::Rank(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Inspect(command) => command.run(output),
             Self::Robots(command) => command.run(output),

@@ -4,6 +4,7 @@
 mod bad_input;
 mod coverage;
 mod importance;
+mod liveness;
 mod run;
 mod site;
 mod tidy;

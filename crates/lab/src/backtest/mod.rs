@@ -5,6 +5,7 @@
 
 pub mod coverage;
 pub mod importance;
+pub mod liveness;
 mod log_spaced;
 pub mod trap;
 

@@ -6,8 +6,10 @@
 //! - a folder of histories.
 
 mod graph_web;
+mod old_web;
 
 pub use graph_web::GraphWeb;
+pub use old_web::{From, OldWeb, OldWebError, Times};
 
 use std::io;
 use std::path::{Path, PathBuf};

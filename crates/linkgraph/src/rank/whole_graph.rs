@@ -37,6 +37,13 @@ impl WholeGraphRank for GraphRank {
             .scores
     }
 
+    fn rank_pair(&self, teleports: [&[f64]; 2]) -> [Vec<f64>; 2] {
+        let teleports = teleports.map(Teleport::Weights);
+        self.pagerank
+            .rank_pair(&self.in_links, teleports, &mut |_| {})
+            .map(|ranked| ranked.scores)
+    }
+
     fn indegree(&self) -> Vec<u32> {
         self.in_links.indegree()
     }

@@ -196,6 +196,35 @@ fn the_same_bytes_for_any_number_of_threads() {
 
 /// On a web of several waves, the plain power iteration is the slow truth.
 #[test]
+fn a_pair_is_as_good_as_two_runs() {
+    let graph = large();
+    let in_links = InLinks::of(&graph);
+    let pages = graph.page_count();
+    let some = |keep: fn(usize) -> bool| -> Vec<f64> {
+        (0..pages)
+            .map(|page| f64::from(u8::from(keep(page))))
+            .collect()
+    };
+    let (thirds, few) = (some(|page| page % 3 == 0), some(|page| page < 10));
+    for dangling in [Dangling::Leak, Dangling::Spread] {
+        let pair = |threads| {
+            let teleports = [Teleport::Weights(&thirds), Teleport::Weights(&few)];
+            options(dangling, 1e-8, threads).rank_pair(&in_links, teleports, &mut |_| {})
+        };
+        assert_eq!(pair(1), pair(3), "the same bytes for any number of threads");
+        for (ranked, weights) in pair(1).iter().zip([&thirds, &few]) {
+            let alone = rank(
+                &graph,
+                options(dangling, 1e-8, 1),
+                Teleport::Weights(weights),
+            );
+            assert!(ranked.converged && ranked.end.sweeps >= alone.end.sweeps);
+            assert!(distance(&ranked.scores, &alone.scores) <= 2e-8);
+        }
+    }
+}
+
+#[test]
 fn agrees_with_a_power_iteration() {
     let graph = large();
     let pages = graph.page_count();

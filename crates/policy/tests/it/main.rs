@@ -7,4 +7,7 @@ mod coverage_invariants;
 mod coverage_reference;
 mod importance_invariants;
 mod importance_reference;
+mod liveness_invariants;
+mod liveness_reference;
+mod old_web;
 mod web;

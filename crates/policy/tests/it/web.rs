@@ -67,12 +67,16 @@ pub(crate) struct Crawl<P> {
 
 impl<P: Policy> Crawl<P> {
     pub(crate) fn start(policy: P, web: &Web) -> Self {
+        Self::start_on_hosts(policy, web, |_| HostId(0))
+    }
+
+    pub(crate) fn start_on_hosts(policy: P, web: &Web, host_of: impl Fn(PageId) -> HostId) -> Self {
         let mut scheduler = Scheduler::new(policy, Politeness::OFF);
         for index in 0..web.page_count() {
             let page = PageId::from_index(index);
             let event = Event::Discovered {
                 page,
-                host: HostId(0),
+                host: host_of(page),
                 seed: false,
             };
             scheduler.observe(&event, Tick(0), web);

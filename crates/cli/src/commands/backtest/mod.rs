@@ -2,6 +2,7 @@
 
 mod coverage;
 mod importance;
+mod liveness;
 mod pictures;
 mod trap;
 
@@ -19,6 +20,8 @@ pub(crate) enum Backtest {
     Importance(importance::Importance),
     /// How much of a crawl does an endless calendar eat?
     Trap(trap::Trap),
+    /// How many requests until the pages of an old crawl that are still alive are found?
+    Liveness(liveness::Liveness),
 }
 
 impl Backtest {
@@ -27,6 +30,7 @@ impl Backtest {
             Self::Coverage(command) => command.run(output),
             Self::Importance(command) => command.run(output),
             Self::Trap(command) => command.run(output),
+            Self::Liveness(command) => command.run(output),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `turnstone generate WHAT`
 
 mod graph;
+mod history;
 
 use clap::Subcommand;
 
@@ -12,12 +13,15 @@ use crate::output::Output;
 pub(crate) enum Generate {
     /// A link graph that looks like a crawl, of any size
     Graph(graph::Graph),
+    /// Sites over time, of any size: pages born, changed and gone
+    History(history::History),
 }
 
 impl Generate {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Graph(command) => command.run(output),
+            Self::History(command) => command.run(output),
         }
     }
 }

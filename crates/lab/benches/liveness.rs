@@ -1,0 +1,108 @@
+//! What a LiveRank costs, in PageRank runs: `pa-ratio` from the old crawl to its last request.
+//!
+//! ```text
+//! cargo bench -p turnstone-lab --bench liveness -- [PAGES [LINKS_PER_PAGE [TOLERANCE]]]
+//! ```
+//!
+//! Default 200000 12 1e-6. One thread; seconds of CPU, not of the clock. Every third host is alive,
+//! one page in a hundred is sampled at random. Each line is one measurement.
+
+#![allow(missing_docs, clippy::print_stdout)] // a benchmark speaks to the terminal
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use turnstone_frontier::Politeness;
+use turnstone_lab::replay::{self, Replay};
+use turnstone_linkgraph::generate::{GeneratedWeb, WebParameters};
+use turnstone_linkgraph::rank::{GraphRank, InLinks, PageRank, Teleport};
+use turnstone_policy::liveness::{self, OldCrawl, Sample, SampleBy, Start};
+
+fn main() {
+    let numbers: Vec<f64> = std::env::args()
+        .skip(1)
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    let number = |index: usize, default: f64| numbers.get(index).copied().unwrap_or(default);
+    let parameters = WebParameters {
+        pages: number(0, 200_000.0) as usize,
+        links_per_page: number(1, 12.0),
+        ..WebParameters::default()
+    };
+    let web = GeneratedWeb::new(&parameters).expect("the parameters are within their limits");
+    let graph = web.graph();
+    println!(
+        "web: {} pages, {} links",
+        graph.page_count(),
+        graph.link_count()
+    );
+    let pagerank = PageRank {
+        tolerance: number(2, 1e-6),
+        threads: NonZeroUsize::MIN,
+        ..PageRank::default()
+    };
+
+    let in_links = InLinks::of(&graph);
+    let began = cpu_seconds();
+    let ranked = pagerank.rank(&in_links, Teleport::Uniform, &mut |_| {});
+    let one_run = cpu_seconds() - began;
+    println!(
+        "one PageRank run: {one_run:.2} s, {} sweeps",
+        ranked.end.sweeps
+    );
+    drop((in_links, ranked));
+
+    let ranks = Arc::new(GraphRank::new(&graph, pagerank));
+    let began = cpu_seconds();
+    let old = Arc::new(OldCrawl::new(ranks));
+    let orders = cpu_seconds() - began;
+    println!("static orders: {orders:.2} s");
+
+    let pages = graph.page_count();
+    let alive: Vec<bool> = (0..pages).map(|page| page / 1000 % 3 == 0).collect();
+    for policy in ["pagerank", "pa", "pa-ratio", "alive-bfs", "alive-indegree"] {
+        let start = Start {
+            old: Arc::clone(&old),
+            sample: Sample {
+                by: SampleBy::Random,
+                size: pages.div_ceil(100),
+            },
+            seed: 1,
+        };
+        let spec = policy.parse().expect("the name alone is a spec");
+        let policy = liveness::build(&spec, &start).expect("the sample fits the web");
+        let start = replay::Start {
+            graph: &graph,
+            hosts: &[],
+            seeds: &[],
+            politeness: Politeness::OFF,
+        };
+        let began = cpu_seconds();
+        let mut replay = Replay::start(start, policy).with_fates(&alive);
+        // The answer that completes the sample is the one that makes the order.
+        let sample = pages.div_ceil(100) as u64;
+        while replay.requests() + 1 < sample && replay.step().is_some() {}
+        let before = cpu_seconds();
+        replay.step();
+        let ordering = cpu_seconds() - before;
+        while replay.step().is_some() {}
+        let seconds = cpu_seconds() - began;
+        println!(
+            "{spec}: ordering {ordering:.2} s, with the static orders {:.2} PageRank runs; the whole \
+             crawl of {} requests {seconds:.2} s, {:.2} runs",
+            (orders + ordering) / one_run,
+            replay.requests(),
+            (orders + seconds) / one_run
+        );
+    }
+}
+
+/// Seconds this thread has computed.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = stat
+        .split_whitespace()
+        .next()
+        .and_then(|text| text.parse::<f64>().ok());
+    nanoseconds.expect("Linux counts CPU time in /proc/self/schedstat") / 1e9
+}

@@ -1,0 +1,3 @@
+//! Made-up webs, so that every question can be tried without data.
+
+pub mod history;

@@ -1,0 +1,330 @@
+//! An old crawl and its fate: a web at one time, and which of its pages are there at a later one.
+//!
+//! A history has both times; a folder of histories is one web whose pages carry their site, each
+//! site with times of its own. A graph needs a list of its alive pages. Links that lead out of the
+//! old web are left out, as no policy can use them.
+
+use std::path::{Path, PathBuf};
+
+use turnstone_frontier::{HostId, PageId};
+use turnstone_linkgraph::{GraphBuilder, LinkGraph, ReadError, UrlTable};
+
+use super::{GraphWeb, WebError, WebKind, open_graph, recognise};
+use crate::history::{self, History, VersionId};
+
+/// Which pages of a history make up the old crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// Those present at a snapshot, with the links they had.
+    Snapshot(usize),
+    /// Every page seen before the later time, with the links last seen.
+    All,
+}
+
+/// The two times of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// The old crawl.
+    pub from: From,
+    /// The snapshot that tells what is alive; none means the last.
+    pub to: Option<usize>,
+}
+
+/// Why there is no old crawl to look at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OldWebError {
+    /// The web cannot be opened.
+    #[error(transparent)]
+    Web(#[from] WebError),
+    /// The list of pages cannot be read.
+    #[error(transparent)]
+    List(#[from] ReadError),
+    /// A list names a page that is not there.
+    #[error("{}:{line}: there is no page '{name}' in the web; give ids or URLs as recorded", path.display())]
+    UnknownPage {
+        /// The list.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What it says.
+        name: String,
+    },
+    /// A list holds no page.
+    #[error("{}: the list names no page", path.display())]
+    EmptyList {
+        /// The list.
+        path: PathBuf,
+    },
+    /// A history with one snapshot has no later time.
+    #[error("{}: the history has one snapshot, and liveness needs two times", path.display())]
+    OneSnapshot {
+        /// The history.
+        path: PathBuf,
+    },
+    /// The old crawl is not older.
+    #[error("{}: snapshot {from} is not before snapshot {to}", path.display())]
+    NotBefore {
+        /// The history.
+        path: PathBuf,
+        /// The old crawl.
+        from: usize,
+        /// What should be later.
+        to: usize,
+    },
+    /// A graph does not know what is alive.
+    #[error("{}: a link graph has one time only; say which pages are alive with a list", path.display())]
+    NoAliveList {
+        /// The graph.
+        path: PathBuf,
+    },
+    /// A history knows what is alive.
+    #[error("{}: a history tells itself what is alive; lists of pages are for link graphs", path.display())]
+    ListForHistory {
+        /// The history.
+        path: PathBuf,
+    },
+}
+
+/// An old crawl and its fate.
+#[derive(Debug)]
+pub struct OldWeb {
+    /// The pages and links as they were.
+    pub web: GraphWeb,
+    /// The site of each page; empty when addresses are not known.
+    pub sites: Vec<HostId>,
+    /// How many sites there are.
+    pub site_count: usize,
+    /// By page: whether it is still there.
+    pub alive: Vec<bool>,
+}
+
+impl OldWeb {
+    /// How many pages are still there.
+    pub fn alive_count(&self) -> u64 {
+        self.alive.iter().filter(|alive| **alive).count() as u64
+    }
+
+    /// The links as they were.
+    pub fn graph(&self) -> &LinkGraph {
+        &self.web.graph
+    }
+
+    /// The site of a page.
+    pub fn site(&self, page: PageId) -> HostId {
+        self.sites.get(page.index()).copied().unwrap_or_default()
+    }
+
+    /// Histories at two times.
+    pub fn of_histories(path: &Path, times: Times) -> Result<Self, OldWebError> {
+        let files = match recognise(path)? {
+            WebKind::History(file) => vec![file],
+            WebKind::Histories(files) => files,
+            WebKind::Bv(path) | WebKind::Edges(path) => {
+                return Err(OldWebError::NoAliveList { path });
+            }
+        };
+        let mut growing = Growing::default();
+        for file in files {
+            let history = history::read(&file).map_err(WebError::from)?;
+            growing.add(&history, &file, times)?;
+        }
+        let old = growing.finish();
+        if old.graph().page_count() == 0 {
+            let path = path.to_owned();
+            return Err(WebError::Empty { path }.into());
+        }
+        Ok(old)
+    }
+
+    /// A graph and a list of its alive pages; with a second list, only the pages on that one and
+    /// the links between them make up the old crawl, because only their fate is known.
+    pub fn of_graph(path: &Path, alive: &Path, among: Option<&Path>) -> Result<Self, OldWebError> {
+        if let WebKind::History(path) = recognise(path)? {
+            return Err(OldWebError::ListForHistory { path });
+        }
+        if let WebKind::Histories(_) = recognise(path)? {
+            let path = path.to_owned();
+            return Err(OldWebError::ListForHistory { path });
+        }
+        let web = open_graph(path)?;
+        let alive = read_list(alive, &web)?;
+        let (web, alive) = match among {
+            None => (web, alive),
+            Some(list) => {
+                let kept = read_list(list, &web)?;
+                if !kept.contains(&true) {
+                    let path = list.to_owned();
+                    return Err(OldWebError::EmptyList { path });
+                }
+                let pages: Vec<PageId> = web
+                    .graph
+                    .pages()
+                    .filter(|page| kept[page.index()])
+                    .collect();
+                let alive = pages.iter().map(|page| alive[page.index()]).collect();
+                (narrowed(&web, &pages), alive)
+            }
+        };
+        let sites = web.host_ids();
+        let site_count = web.hosts().map_or(1, |hosts| hosts.len());
+        Ok(Self {
+            web,
+            sites,
+            site_count,
+            alive,
+        })
+    }
+}
+
+/// Reads a list of pages, one id or URL a line: by page, whether it is on the list.
+fn read_list(path: &Path, web: &GraphWeb) -> Result<Vec<bool>, OldWebError> {
+    let names = UrlTable::read(path)?;
+    let mut listed = vec![false; web.graph.page_count()];
+    for line in 0..names.len() {
+        let name = names.url(PageId::from_index(line)).trim();
+        let page = web.find(name).ok_or_else(|| OldWebError::UnknownPage {
+            path: path.to_owned(),
+            line: line + 1,
+            name: name.chars().take(200).collect(),
+        })?;
+        listed[page.index()] = true;
+    }
+    Ok(listed)
+}
+
+/// Some pages of a web, renumbered in their order, and the links between them.
+fn narrowed(web: &GraphWeb, pages: &[PageId]) -> GraphWeb {
+    let mut number = vec![None; web.graph.page_count()];
+    for (index, page) in pages.iter().enumerate() {
+        number[page.index()] = Some(PageId::from_index(index));
+    }
+    let mut builder = GraphBuilder::with_capacity(0, 0);
+    let mut urls = web.urls.as_ref().map(|_| UrlTable::new());
+    let mut links = Vec::new();
+    for &page in pages {
+        links.clear();
+        links.extend(
+            web.graph
+                .links(page)
+                .iter()
+                .filter_map(|link| number[link.index()]),
+        );
+        builder.push(&links);
+        if let (Some(urls), Some(all)) = (&mut urls, &web.urls) {
+            urls.push(all.url(page));
+        }
+    }
+    GraphWeb {
+        graph: builder.finish(),
+        urls,
+    }
+}
+
+/// An old web to which one site after the other is added.
+#[derive(Debug)]
+struct Growing {
+    builder: GraphBuilder,
+    urls: UrlTable,
+    sites: Vec<HostId>,
+    alive: Vec<bool>,
+    site_count: usize,
+}
+
+impl Default for Growing {
+    fn default() -> Self {
+        Self {
+            builder: GraphBuilder::with_capacity(0, 0),
+            urls: UrlTable::new(),
+            sites: Vec::new(),
+            alive: Vec::new(),
+            site_count: 0,
+        }
+    }
+}
+
+impl Growing {
+    fn add(&mut self, history: &History, file: &Path, times: Times) -> Result<(), OldWebError> {
+        let to = check_times(history, file, times)?;
+        let old = match times.from {
+            From::Snapshot(from) => {
+                let walk = history.at(from);
+                let pages = (0..history.page_count()).map(PageId::from_index);
+                pages.map(|page| walk.version(page)).collect()
+            }
+            From::All => last_seen(history, to),
+        };
+        let now = history.at(to);
+        let mut number = vec![None; history.page_count()];
+        for (index, _) in old
+            .iter()
+            .enumerate()
+            .filter(|(_, version)| version.is_some())
+        {
+            let page = PageId::from_index(index);
+            number[index] = Some(self.urls.push(&history.address(page)));
+            self.sites.push(HostId::from_index(self.site_count));
+            self.alive.push(now.version(page).is_some());
+        }
+        let mut links: Vec<PageId> = Vec::new();
+        for version in old.iter().flatten() {
+            let targets = history.links_of(*version).iter();
+            links.clear();
+            links.extend(targets.filter_map(|link| number[link.index()]));
+            links.sort_unstable();
+            links.dedup();
+            self.builder.push(&links);
+        }
+        self.site_count += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> OldWeb {
+        OldWeb {
+            web: GraphWeb {
+                graph: self.builder.finish(),
+                urls: Some(self.urls),
+            },
+            sites: self.sites,
+            site_count: self.site_count,
+            alive: self.alive,
+        }
+    }
+}
+
+/// The later of the two times, if both exist and are in order.
+fn check_times(history: &History, file: &Path, times: Times) -> Result<usize, OldWebError> {
+    let path = file.to_owned();
+    let last = history.snapshots.len() - 1;
+    if last == 0 {
+        return Err(OldWebError::OneSnapshot { path });
+    }
+    let to = times.to.unwrap_or(last);
+    let from = match times.from {
+        From::Snapshot(from) => from,
+        From::All => 0,
+    };
+    if let Some(&snapshot) = [from, to].iter().find(|snapshot| **snapshot > last) {
+        return Err(WebError::NoSnapshot {
+            path,
+            snapshot,
+            last,
+        }
+        .into());
+    }
+    if from >= to {
+        return Err(OldWebError::NotBefore { path, from, to });
+    }
+    Ok(to)
+}
+
+/// By page: the last content it had before a snapshot.
+fn last_seen(history: &History, before: usize) -> Vec<Option<VersionId>> {
+    let mut last = vec![None; history.page_count()];
+    for snapshot in &history.snapshots[..before] {
+        for &(page, version) in &snapshot.set {
+            last[page.index()] = Some(version);
+        }
+    }
+    last
+}
