@@ -148,6 +148,16 @@ fn cluster_heads(arrivals: &Arrivals, overlap: f64) -> Vec<(PageId, f64)> {
 
 /// Joins every two sets whose Jaccard coefficient is at least `overlap`.
 fn join_overlapping(arrivals: &Arrivals, overlap: f64, clusters: &mut Clusters) {
+    each_overlap(arrivals, |set, other, jaccard| {
+        // The tolerance makes 1 − 0.8 mean 0.2.
+        if jaccard >= overlap - 1e-9 {
+            clusters.join(set as usize, other as usize);
+        }
+    });
+}
+
+/// Every two sets that have a new page in common, each pair once, with their Jaccard coefficient.
+pub fn each_overlap(arrivals: &Arrivals, mut each: impl FnMut(u32, u32, f64)) {
     let mut holders: Vec<(u32, u32)> = Vec::new();
     for set in 0..arrivals.set_count() {
         let components = arrivals.sets.row(set).iter();
@@ -170,10 +180,7 @@ fn join_overlapping(arrivals: &Arrivals, overlap: f64, clusters: &mut Clusters) 
         for other in touched.drain(..) {
             let both = std::mem::take(&mut common[other as usize]);
             let either = arrivals.size(set) + arrivals.size(other) - both;
-            // The tolerance makes 1 − 0.8 mean 0.2.
-            if f64::from(both) >= overlap * f64::from(either) - 1e-9 {
-                clusters.join(set as usize, other as usize);
-            }
+            each(set, other, f64::from(both) / f64::from(either));
         }
     }
 }

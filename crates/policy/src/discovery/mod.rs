@@ -18,7 +18,7 @@ mod past_cover;
 mod watch;
 
 pub use arrivals::{Arrivals, Cover, Sightings};
-pub use clique::Singletons;
+pub use clique::{Singletons, each_overlap};
 pub use greedy::{Pick, Until, greedy_cover, merge, upper_bound};
 pub use out_degree::Last;
 pub use watch::{RECRAWL, Target};
