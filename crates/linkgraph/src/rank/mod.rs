@@ -6,6 +6,8 @@
 
 mod in_links;
 mod pagerank;
+mod whole_graph;
 
 pub use in_links::InLinks;
 pub use pagerank::{Dangling, PageRank, Progress, Ranked, Teleport};
+pub use whole_graph::GraphRank;
