@@ -13,7 +13,7 @@ mod tally;
 mod truth;
 mod web;
 
-pub use replay::Replay;
+pub use replay::{Replay, Then};
 pub use run::{Plan, SiteOutcome, run_site};
 pub use steps::{Step, Steps};
 pub use tally::{Tally, judge};

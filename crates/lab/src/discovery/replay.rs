@@ -19,9 +19,31 @@ use turnstone_policy::discovery::{DiscoveryPolicy, RECRAWL};
 use super::steps::{Step, Steps};
 use super::web::DiscoveryWeb;
 
+/// What follows a snapshot's round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The next snapshot.
+    GoOn,
+    /// A full recrawl first.
+    Recrawl,
+}
+
+impl Then {
+    /// Whether a snapshot is one of the recrawls at 0, `period`, 2 · `period`, …
+    pub fn at(snapshot: usize, period: u32) -> Self {
+        if super::truth::is_recrawl(snapshot, period) {
+            Self::Recrawl
+        } else {
+            Self::GoOn
+        }
+    }
+}
+
 /// A policy on its way through a site.
 pub struct Replay {
     scheduler: Scheduler<Box<dyn DiscoveryPolicy>>,
+    /// The last round announced.
+    announced: Option<usize>,
     /// Pages whose presence changed since the last recrawl.
     moved: Vec<PageId>,
     buffer: Vec<PageId>,
@@ -32,6 +54,7 @@ impl Replay {
     pub fn new(policy: Box<dyn DiscoveryPolicy>) -> Self {
         Self {
             scheduler: Scheduler::new(policy, Politeness::OFF),
+            announced: None,
             moved: Vec::new(),
             buffer: Vec::new(),
         }
@@ -40,16 +63,6 @@ impl Replay {
     /// The policy.
     pub fn policy(&self) -> &dyn DiscoveryPolicy {
         self.scheduler.policy().as_ref()
-    }
-
-    /// The scheduler, to be saved or looked at.
-    pub fn scheduler(&self) -> &Scheduler<Box<dyn DiscoveryPolicy>> {
-        &self.scheduler
-    }
-
-    /// Puts another scheduler in place of this one: a restored one.
-    pub fn replace_scheduler(&mut self, scheduler: Scheduler<Box<dyn DiscoveryPolicy>>) {
-        self.scheduler = scheduler;
     }
 
     /// Begins a discovery round: the pages the policy asks for, best first.
@@ -65,8 +78,14 @@ impl Replay {
         asked
     }
 
-    /// Ends a snapshot: answers what was asked for, and makes every new page known.
-    pub fn answer(&mut self, steps: &Steps<'_>, step: &Step, asked: &[PageId]) {
+    /// Ends a snapshot: answers what was asked for, makes every new page known, and recrawls the
+    /// site if it is time.
+    pub fn end(&mut self, steps: &Steps<'_>, step: &Step, asked: &[PageId], then: Then) {
+        // What is new in a round is what is discovered after it was announced.
+        let announced = self.announced == Some(step.snapshot);
+        if then == Then::Recrawl && !announced {
+            self.announce(step.snapshot, RECRAWL);
+        }
         let found = found_by(steps, step, asked);
         for (page, found) in step.new_pages().zip(&found) {
             self.discover(steps.web(), page, !found);
@@ -80,11 +99,16 @@ impl Replay {
             }
         }
         self.moved.extend(step.gone.iter().chain(&step.back));
+        if then == Then::Recrawl {
+            if announced {
+                self.announce(step.snapshot, RECRAWL);
+            }
+            self.recrawl(steps, step);
+        }
     }
 
-    /// Recrawls the site as it is at the snapshot. Its new pages must be known.
-    pub fn recrawl(&mut self, steps: &Steps<'_>, step: &Step) {
-        self.announce(step.snapshot, RECRAWL);
+    /// Fetches every page that has something to tell.
+    fn recrawl(&mut self, steps: &Steps<'_>, step: &Step) {
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_unstable();
         moved.dedup();
@@ -99,6 +123,7 @@ impl Replay {
     }
 
     fn announce(&mut self, snapshot: usize, budget: u64) {
+        self.announced = Some(snapshot);
         let round = u32::try_from(snapshot).expect("fewer than 2^32 snapshots");
         self.observe(&Event::Round { round, budget });
     }

@@ -7,10 +7,10 @@
 use turnstone_policy::discovery::{Discovery, DiscoveryPolicy, build};
 use turnstone_policy::{Spec, SpecError};
 
-use super::replay::Replay;
+use super::replay::{Replay, Then};
 use super::steps::Steps;
 use super::tally::{Tally, judge};
-use super::truth::{Truth, is_judged, is_recrawl};
+use super::truth::{Truth, is_judged};
 use super::web::DiscoveryWeb;
 use crate::history::History;
 
@@ -121,10 +121,8 @@ fn run_period(web: &DiscoveryWeb, plan: &Plan, period: u32) -> Vec<Vec<Tally>> {
                 let tallies = &mut tallies[runner.policy][runner.budgets.clone()];
                 judge(&step.arrivals, &asked, budgets, tallies);
             }
-            runner.replay.answer(&steps, &step, &asked);
-            if is_recrawl(step.snapshot, runner.recrawl_every) {
-                runner.replay.recrawl(&steps, &step);
-            }
+            let then = Then::at(step.snapshot, runner.recrawl_every);
+            runner.replay.end(&steps, &step, &asked, then);
         }
     }
     tallies

@@ -6,7 +6,7 @@ use std::io;
 use proptest::prelude::*;
 use turnstone_frontier::{Event, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::discovery::{
-    DiscoveryWeb, Plan, Replay, Steps, is_judged, is_recrawl, run_site,
+    DiscoveryWeb, Plan, Replay, Steps, Then, is_judged, is_recrawl, run_site,
 };
 use turnstone_lab::history::History;
 use turnstone_policy::Spec;
@@ -26,6 +26,8 @@ const SPECS: &[&str] = &[
     "cliq-win:last=nonempty,singletons=outside",
     "cov",
     "cov:last=nonempty",
+    "cov-win",
+    "cov-win:again=0,decay=0.5,least=0",
     "bandit",
     "bandit:rule=ucb,keep=1",
     "bandit:rule=thompson",
@@ -55,16 +57,18 @@ fn asked(
             asked = replay.ask(step.snapshot, budget);
             all.push(asked.iter().map(|page| page.0).collect());
         }
-        replay.answer(&steps, &step, &asked);
-        if is_recrawl(step.snapshot, period) {
-            replay.recrawl(&steps, &step);
-        }
+        replay.end(&steps, &step, &asked, Then::at(step.snapshot, period));
     }
     all
 }
 
 /// Past recrawls, oldest first: (snapshot, what it saw).
 type Past<'a> = [(usize, &'a SlowStep)];
+
+fn past(slow: &[SlowStep], now: usize, period: u32) -> Vec<(usize, &SlowStep)> {
+    let recrawls = (0..now).filter(|past| is_recrawl(*past, period));
+    recrawls.map(|past| (past, &slow[past])).collect()
+}
 
 /// By page: the share of the new pages it led to.
 fn shares(step: &SlowStep) -> BTreeMap<u32, f64> {
@@ -130,6 +134,64 @@ fn heads(step: &SlowStep, overlap: f64) -> Vec<(f64, u32)> {
     heads
 }
 
+/// The page that adds most of what past new pages are still worth, again and again.
+fn cover_window(past: &Past<'_>, (decay, again, least): (f64, f64, f64)) -> Vec<u32> {
+    let finds: Vec<_> = past
+        .iter()
+        .filter(|(_, step)| !step.found.is_empty())
+        .collect();
+    let Some((latest, _)) = finds.last() else {
+        return Vec::new();
+    };
+    let mut worth: BTreeMap<u32, u64> = BTreeMap::new();
+    for (snapshot, step) in &finds {
+        let all = (1u64 << 44) as f64 * decay.powi((latest - snapshot) as i32);
+        let each = (all / step.found.len() as f64) as u64;
+        worth.extend(step.found.iter().map(|page| (*page, each)));
+    }
+    let least = (least * worth.values().sum::<u64>() as f64) as u64;
+    let gone = &past.last().expect("there is a find").1.gone;
+    let mut order = Vec::new();
+    loop {
+        let mut best: Option<(u64, usize, std::cmp::Reverse<u32>)> = None;
+        let leaders: BTreeSet<u32> = finds
+            .iter()
+            .flat_map(|find| find.1.leads.keys().copied())
+            .collect();
+        for page in leaders
+            .into_iter()
+            .filter(|page| !order.contains(page) && !gone.contains(page))
+        {
+            let led = finds
+                .iter()
+                .filter_map(|(_, step)| step.leads.get(&page))
+                .flatten();
+            let adds = led.map(|page| worth[page]).sum();
+            let links = finds
+                .iter()
+                .rev()
+                .find_map(|(_, step)| step.told.get(&page))
+                .copied();
+            best = best.max(Some((adds, links.unwrap_or(0), std::cmp::Reverse(page))));
+        }
+        let Some((adds, _, std::cmp::Reverse(page))) =
+            best.filter(|best| best.0 > 0 && best.0 >= least)
+        else {
+            return order;
+        };
+        assert!(adds > 0);
+        order.push(page);
+        let led = finds
+            .iter()
+            .filter_map(|(_, step)| step.leads.get(&page))
+            .flatten();
+        for page in led {
+            let worth = worth.get_mut(page).expect("it is worth something");
+            *worth = (*worth as f64 * again) as u64;
+        }
+    }
+}
+
 fn slow_order(spec: &str, past: &Past<'_>, now: usize) -> Vec<u32> {
     let flip = |map: BTreeMap<u32, f64>| map.into_iter().map(|(page, p)| (p, page)).collect();
     let nothing = SlowStep::default();
@@ -159,6 +221,8 @@ fn slow_order(spec: &str, past: &Past<'_>, now: usize) -> Vec<u32> {
         }
         "cov" => last(false).greedy().iter().map(|pick| pick.0).collect(),
         "cov:last=nonempty" => last(true).greedy().iter().map(|pick| pick.0).collect(),
+        "cov-win" => cover_window(past, (1.0, 0.7, 0.00003)),
+        "cov-win:again=0,decay=0.5,least=0" => cover_window(past, (0.5, 0.0, 0.0)),
         other => panic!("no definition of {other}"),
     }
 }
@@ -236,11 +300,34 @@ proptest! {
             let period = if *spec == "od-all" { 1 } else { period };
             for (index, asked) in asked(&web, policy(spec, Target::Pages), period, 100).iter().enumerate() {
                 let now = index + 1;
-                let past: Vec<(usize, &SlowStep)> = (0..now)
-                    .filter(|past| is_recrawl(*past, period))
-                    .map(|past| (past, &slow[past]))
-                    .collect();
+                let past = past(&slow, now, period);
                 prop_assert_eq!(asked, &slow_order(spec, &past, now), "{} at {}", spec, now);
+            }
+        }
+    }
+
+    #[test]
+    fn tallies_are_what_the_definitions_cover(history in site(), period in 1u32..4) {
+        let slow = slow_steps(&history);
+        let plan = plan(Target::Pages, period);
+        let outcome = run_site(history, &plan);
+        for (spec, tallies) in plan.policies.iter().zip(&outcome.tallies[0]) {
+            let spec = spec.to_string();
+            if spec.starts_with("bandit") {
+                continue;
+            }
+            let every = if spec == "od-all" { 1 } else { period };
+            for (budget, tally) in plan.budgets.iter().zip(tallies) {
+                let (mut fetched, mut found) = (0, 0);
+                for now in (1..slow.len()).filter(|now| is_judged(*now, period)) {
+                    let mut order = slow_order(&spec, &past(&slow, now, every), now);
+                    order.truncate(*budget as usize);
+                    if !slow[now].found.is_empty() {
+                        fetched += order.len() as u64;
+                        found += slow[now].covered(&order) as u64;
+                    }
+                }
+                prop_assert_eq!((tally.fetched, tally.found), (fetched, found), "{}", spec);
             }
         }
     }

@@ -62,6 +62,10 @@ pub(crate) struct SlowStep {
     /// New pages that some old page leads to.
     pub(crate) found: BTreeSet<u32>,
     pub(crate) orphans: usize,
+    /// By old page that links to a new one: how many links to known pages it has.
+    pub(crate) told: BTreeMap<u32, usize>,
+    /// Old pages that are not there.
+    pub(crate) gone: BTreeSet<u32>,
 }
 
 /// Every step of a history. Pages are numbered by first appearance, then id.
@@ -100,10 +104,15 @@ pub(crate) fn slow_steps(history: &History) -> Vec<SlowStep> {
                 }
             }
             step.found.extend(&reached);
+            let all = history.links_of(present[&page]).iter();
+            let known = all.filter(|link| number.contains_key(link)).count();
             if !reached.is_empty() {
                 step.leads.insert(page, reached);
+                step.told.insert(page, known);
             }
         }
+        let absent = number.values().filter(|page| !present.contains_key(page));
+        step.gone = absent.copied().collect();
         let new = present.keys().filter(|page| !before.contains(page)).count();
         step.orphans = new - step.found.len();
         steps.push(step);

@@ -50,8 +50,10 @@ impl Sightings {
         page.0 >= self.first_new
     }
 
-    /// A page, old or new, has these links; those to old pages are passed over.
-    pub fn see(&mut self, page: PageId, links: &[PageId]) {
+    /// A page, old or new, has these links; those to old pages are passed over. Returns whether
+    /// there is one to a new page.
+    pub fn see(&mut self, page: PageId, links: &[PageId]) -> bool {
+        let before = self.from_old.len() + self.from_new.len();
         let new = self.first_new..self.first_new + self.weights.len() as u32;
         let targets = links.iter().filter(|link| new.contains(&link.0));
         let targets = targets.map(|link| link.0 - self.first_new);
@@ -62,6 +64,7 @@ impl Sightings {
                 self.from_new.extend(others.map(|target| (source, target)));
             }
         }
+        self.from_old.len() + self.from_new.len() > before
     }
 
     /// Keeps the new pages and forgets who links to them.

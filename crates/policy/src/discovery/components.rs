@@ -8,6 +8,10 @@
 //!
 //! Cost: O(pages + links).
 
+use std::io;
+
+use turnstone_frontier::{Restore, Save, corrupt};
+
 /// Rows of different lengths, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lists {
@@ -56,6 +60,32 @@ impl Lists {
             free[row as usize] += 1;
         }
         Self { starts, items }
+    }
+}
+
+impl Lists {
+    /// Whether every item is below a number.
+    pub(crate) fn all_below(&self, bound: usize) -> bool {
+        self.items.iter().all(|item| (*item as usize) < bound)
+    }
+}
+
+impl Save for Lists {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.starts.save(out)?;
+        self.items.save(out)
+    }
+}
+
+impl Restore for Lists {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        let starts: Vec<u32> = Restore::restore(from)?;
+        let items: Vec<u32> = Restore::restore(from)?;
+        let ends = starts.last().map(|end| *end as usize);
+        if !starts.is_sorted() || starts.first() != Some(&0) || ends != Some(items.len()) {
+            return Err(corrupt("rows that do not fit their items"));
+        }
+        Ok(Self { starts, items })
     }
 }
 

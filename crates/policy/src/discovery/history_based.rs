@@ -25,6 +25,9 @@ pub(crate) trait Statistic: Send {
     /// A page was there in a recrawl, or was gone.
     fn presence(&mut self, _page: PageId, _present: bool) {}
 
+    /// An old page linked to a new one in a recrawl, and had so many links in all.
+    fn told(&mut self, _page: PageId, _links: usize) {}
+
     /// The pages to fetch, best first; more than `budget` need not be right.
     fn best(&mut self, budget: usize) -> &[PageId];
 
@@ -110,7 +113,9 @@ impl<S: Statistic> Policy for HistoryBased<S> {
         match *event {
             Event::Discovered { page, host, .. } => self.watch.discover(page, host),
             Event::Fetched { page, links, .. } => {
-                self.watch.fetch(page, links);
+                if self.watch.fetch(page, links) {
+                    self.statistic.told(page, links.len());
+                }
                 if self.recrawl {
                     self.statistic.presence(page, true);
                 }

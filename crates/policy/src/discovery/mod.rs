@@ -11,6 +11,7 @@ mod arrivals;
 mod bandit;
 mod clique;
 mod components;
+mod cover_window;
 mod greedy;
 mod history_based;
 mod out_degree;
@@ -29,6 +30,7 @@ use crate::catalog::{ParameterInfo, PolicyInfo, Question};
 use crate::spec::{Spec, SpecError};
 use bandit::{Bandit, Settings};
 use clique::{Clique, Past};
+use cover_window::{CoverWindow, Weights};
 use history_based::HistoryBased;
 use out_degree::{OutDegree, Shares};
 use past_cover::PastCover;
@@ -152,6 +154,27 @@ pub const POLICIES: &[PolicyInfo] = &[
         parameters: &[LAST],
     },
     PolicyInfo {
+        name: "cov-win",
+        questions: &[Question::Discovery],
+        summary: "one greedy cover of the new pages of all past recrawls, lists before posts",
+        paper: "ours, after Dasgupta et al. 2007",
+        cost: "a greedy cover of all past new pages per recrawl, O(log pages) per fetch, 8 bytes \
+               per page and recrawl in which it led to a new page",
+        parameters: &[
+            DECAY,
+            ParameterInfo {
+                name: "again",
+                default: "0.7",
+                meaning: "what a past new page is still worth each time it is covered, from 0 to 1",
+            },
+            ParameterInfo {
+                name: "least",
+                default: "0.00003",
+                meaning: "the share of all worth that a page must add to be asked for, from 0 to 1",
+            },
+        ],
+    },
+    PolicyInfo {
         name: "bandit",
         questions: &[Question::Discovery],
         summary: "learn from discovery rounds alone: exploit pages that led to new ones, try others",
@@ -176,13 +199,13 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
         let choices = [("literal", Last::Literal), ("nonempty", Last::Nonempty)];
         spec.choice("last", Last::Literal, &choices)
     };
-    let eps_b = || {
-        let wanted = "a number from 0 to 1";
-        spec.read("eps_b", 0.8, wanted, |value| {
+    let share = |name, default| {
+        spec.read(name, default, "a number from 0 to 1", |value| {
             let number: f64 = value.parse().ok()?;
             (0.0..=1.0).contains(&number).then_some(number)
         })
     };
+    let eps_b = || share("eps_b", 0.8);
     let window = |all| -> Result<OutDegree, SpecError> {
         Ok(OutDegree::Window {
             shares: Shares::new(decay()?),
@@ -216,6 +239,14 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
             ))
         }
         "cov" => Box::new(HistoryBased::new(PastCover::new(last()?), target)),
+        "cov-win" => {
+            let weights = Weights {
+                decay: decay()?,
+                again: share("again", 0.7)?,
+                least: share("least", 0.00003)?,
+            };
+            Box::new(HistoryBased::new(CoverWindow::new(weights), target))
+        }
         "bandit" => Box::new(Bandit::new(Settings::read(spec)?, target, question.seed)),
         other => unreachable!("{other} is in the catalogue but cannot be built"),
     })

@@ -93,10 +93,9 @@ impl Watch {
         }
     }
 
-    pub(crate) fn fetch(&mut self, page: PageId, links: &[PageId]) {
-        if self.watching().is_some() {
-            self.sightings.see(page, links);
-        }
+    /// Takes in what a page links to. Returns whether it is an old page that links to a new one.
+    pub(crate) fn fetch(&mut self, page: PageId, links: &[PageId]) -> bool {
+        self.watching().is_some() && self.sightings.see(page, links) && !self.is_new(page)
     }
 
     /// A phase begins. Returns what came of the one before, if it was watched.
