@@ -21,6 +21,8 @@ pub struct Plan {
     pub policies: Vec<Spec>,
     /// Pages per site and case, ascending.
     pub budgets: Vec<u64>,
+    /// Which of these a policy that learns from its rounds is run for; it needs a run for each.
+    pub learners_at: Vec<u64>,
     /// How many snapshots lie between full recrawls, one run for each.
     pub periods: Vec<u32>,
     /// What every policy is asked.
@@ -46,11 +48,13 @@ pub struct SiteOutcome {
     pub site: String,
     /// Pages ever seen.
     pub pages: usize,
+    /// Links over all versions.
+    pub links: usize,
     /// Snapshots.
     pub snapshots: usize,
     /// What could be found.
     pub truth: Truth,
-    /// By period, by policy, by budget.
+    /// By period, by policy, by budget; without cases where a policy was not run.
     pub tallies: Vec<Vec<Vec<Tally>>>,
 }
 
@@ -61,8 +65,9 @@ pub fn run_site(history: History, plan: &Plan) -> SiteOutcome {
     SiteOutcome {
         site: web.history().site.clone(),
         pages: web.history().page_count(),
+        links: web.history().links.item_count(),
         snapshots: web.history().snapshots.len(),
-        truth: Truth::of(&web, &plan.budgets),
+        truth: Truth::of(&web, &plan.budgets, &plan.periods),
         tallies: periods
             .map(|period| run_period(&web, plan, *period))
             .collect(),
@@ -86,7 +91,8 @@ fn runners(plan: &Plan, period: u32) -> Vec<Runner> {
         let recrawl_every = sample.recrawl_every().unwrap_or(period);
         let all = 0..plan.budgets.len();
         let ranges: Vec<_> = if sample.learns_from_rounds() {
-            all.map(|at| at..at + 1).collect()
+            let wanted = |at: &usize| plan.learners_at.contains(&plan.budgets[*at]);
+            all.filter(wanted).map(|at| at..at + 1).collect()
         } else {
             vec![all]
         };

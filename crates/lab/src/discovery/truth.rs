@@ -7,14 +7,16 @@
 //!
 //! Cost: one walk through the site; a greedy cover for each snapshot that brought something.
 
+use std::collections::BTreeMap;
+
 use turnstone_policy::discovery::{Arrivals, Pick, Until, greedy_cover, upper_bound};
 
 use super::steps::Steps;
 use super::tally::Tally;
 use super::web::DiscoveryWeb;
 
-/// The longest recrawl period for which the limit is worked out.
-pub const PERIOD_MAX: u32 = 6;
+/// Recrawl periods for which the limit is always worked out.
+pub const LIMIT_PERIODS: std::ops::RangeInclusive<u32> = 1..=6;
 
 /// Bins of the histogram of Jaccard coefficients: 0, then tenths above it.
 pub const OVERLAP_BINS: usize = 11;
@@ -39,8 +41,8 @@ pub struct Truth {
     pub cases: Vec<Case>,
     /// New pages that no old page leads to, all snapshots after the first together.
     pub orphans: u64,
-    /// By period, from 1: what its history could find.
-    pub limits: Vec<Tally>,
+    /// By recrawl period: what its history could find.
+    pub limits: BTreeMap<u32, Tally>,
     /// Shares of pairs of pages by Jaccard coefficient, summed over the cases with a pair.
     pub overlaps: [f64; OVERLAP_BINS],
     /// How many cases had a pair.
@@ -58,14 +60,17 @@ pub fn is_judged(snapshot: usize, period: u32) -> bool {
 }
 
 impl Truth {
-    /// Walks through a site.
-    pub fn of(web: &DiscoveryWeb, budgets: &[u64]) -> Self {
-        let mut truth = Self {
-            limits: vec![Tally::default(); PERIOD_MAX as usize],
-            ..Self::default()
-        };
+    /// Walks through a site. Limits are worked out for `periods` and [`LIMIT_PERIODS`].
+    pub fn of(web: &DiscoveryWeb, budgets: &[u64], periods: &[u32]) -> Self {
+        let mut truth = Self::default();
+        let periods = periods.iter().copied().chain(LIMIT_PERIODS);
         // By period: the pages that led to something in a recrawl.
-        let mut led = vec![vec![false; web.history().page_count()]; PERIOD_MAX as usize];
+        let nothing = || vec![false; web.history().page_count()];
+        let mut led: BTreeMap<u32, Vec<bool>> = periods.map(|period| (period, nothing())).collect();
+        truth.limits = led
+            .keys()
+            .map(|period| (*period, Tally::default()))
+            .collect();
         let mut steps = Steps::new(web);
         while let Some(step) = steps.step() {
             if step.snapshot > 0 {
@@ -74,11 +79,11 @@ impl Truth {
             if !step.is_case() {
                 continue;
             }
-            for (period, led) in (1..).zip(&mut led) {
-                if is_judged(step.snapshot, period) {
-                    truth.limits[period as usize - 1].add_limit(&step.arrivals, led);
+            for (limit, (period, led)) in truth.limits.values_mut().zip(&mut led) {
+                if is_judged(step.snapshot, *period) {
+                    limit.add_limit(&step.arrivals, led);
                 }
-                if is_recrawl(step.snapshot, period) {
+                if is_recrawl(step.snapshot, *period) {
                     for (page, _) in step.arrivals.sources() {
                         led[page.index()] = true;
                     }

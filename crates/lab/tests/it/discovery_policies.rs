@@ -258,6 +258,7 @@ fn plan(target: Target, period: u32) -> Plan {
     Plan {
         policies: SPECS.iter().map(|spec| spec.parse().unwrap()).collect(),
         budgets: vec![1, 3, 100],
+        learners_at: vec![1, 3],
         periods: vec![period],
         question: Discovery {
             target,
@@ -270,11 +271,12 @@ fn plan(target: Target, period: u32) -> Plan {
 fn check_bounds(history: History, target: Target, period: u32) -> Result<(), TestCaseError> {
     let plan = plan(target, period);
     let outcome = run_site(history, &plan);
-    let limit = &outcome.truth.limits[period as usize - 1];
+    let limit = &outcome.truth.limits[&period];
     let bounds = outcome.truth.bounds(period, &plan.budgets);
     for (spec, tallies) in plan.policies.iter().zip(&outcome.tallies[0]) {
         for (tally, bound) in tallies.iter().zip(&bounds) {
-            prop_assert_eq!(tally.new, limit.new);
+            let run = spec.name() != "bandit" || tally.cases > 0;
+            prop_assert!(tally.new == limit.new || !run);
             prop_assert!(tally.found <= bound.0 && bound.0 <= tally.new, "{}", spec);
             // The bandit tries pages at random and od-all is given more recrawls.
             if spec.name() != "bandit" && spec.name() != "od-all" {

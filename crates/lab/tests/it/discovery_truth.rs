@@ -86,7 +86,7 @@ proptest! {
         let mut covers = Vec::new();
         for history in histories {
             let web = DiscoveryWeb::new(history, Target::Pages);
-            let truth = Truth::of(&web, &[1]);
+            let truth = Truth::of(&web, &[1], &[]);
             covers.extend(truth.cases.into_iter().map(|case| case.cover));
         }
         let merged = merge(&covers);
@@ -107,7 +107,7 @@ proptest! {
     fn history_limits_are_what_the_definition_says(history in site(), period in 1u32..=6) {
         let slow = slow_steps(&history);
         let web = DiscoveryWeb::new(history, Target::Pages);
-        let truth = Truth::of(&web, &[1, 3]);
+        let truth = Truth::of(&web, &[1, 3], &[]);
         let (mut found, mut new) = (0, 0);
         for (snapshot, step) in slow.iter().enumerate().skip(1) {
             if step.found.is_empty() || !is_judged(snapshot, period) {
@@ -118,7 +118,7 @@ proptest! {
             found += step.covered(&known) as u64;
             new += step.found.len() as u64;
         }
-        let limit = &truth.limits[period as usize - 1];
+        let limit = &truth.limits[&period];
         prop_assert_eq!((limit.found, limit.new), (found, new));
         prop_assert!(limit.coverage().is_none_or(|coverage| coverage <= 1.0));
     }

@@ -1,6 +1,7 @@
 //! `turnstone backtest QUESTION WEB`
 
 mod coverage;
+mod discovery;
 mod pictures;
 
 use clap::Subcommand;
@@ -13,12 +14,15 @@ use crate::output::Output;
 pub(crate) enum Backtest {
     /// How many downloads until most of the personalised PageRank is provably in the store?
     Coverage(coverage::Coverage),
+    /// Which known pages lead to most of the new ones?
+    Discovery(discovery::Discovery),
 }
 
 impl Backtest {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Coverage(command) => command.run(output),
+            Self::Discovery(command) => command.run(output),
         }
     }
 }
