@@ -27,7 +27,7 @@ const SPECS: &[&str] = &[
     "cov",
     "cov:last=nonempty",
     "cov-win",
-    "cov-win:again=0,decay=0.5,least=0",
+    "cov-win:again=0.5,decay=0.5,least=0.2",
     "bandit",
     "bandit:rule=ucb,keep=1",
     "bandit:rule=thompson",
@@ -144,6 +144,7 @@ fn cover_window(past: &Past<'_>, (decay, again, least): (f64, f64, f64)) -> Vec<
         return Vec::new();
     };
     let mut worth: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut covered: BTreeSet<u32> = BTreeSet::new();
     for (snapshot, step) in &finds {
         let all = (1u64 << 44) as f64 * decay.powi((latest - snapshot) as i32);
         let each = (all / step.found.len() as f64) as u64;
@@ -185,7 +186,7 @@ fn cover_window(past: &Past<'_>, (decay, again, least): (f64, f64, f64)) -> Vec<
             .iter()
             .filter_map(|(_, step)| step.leads.get(&page))
             .flatten();
-        for page in led {
+        for page in led.filter(|page| covered.insert(**page)) {
             let worth = worth.get_mut(page).expect("it is worth something");
             *worth = (*worth as f64 * again) as u64;
         }
@@ -221,8 +222,8 @@ fn slow_order(spec: &str, past: &Past<'_>, now: usize) -> Vec<u32> {
         }
         "cov" => last(false).greedy().iter().map(|pick| pick.0).collect(),
         "cov:last=nonempty" => last(true).greedy().iter().map(|pick| pick.0).collect(),
-        "cov-win" => cover_window(past, (1.0, 0.7, 0.00003)),
-        "cov-win:again=0,decay=0.5,least=0" => cover_window(past, (0.5, 0.0, 0.0)),
+        "cov-win" => cover_window(past, (1.0, 0.1, 0.0)),
+        "cov-win:again=0.5,decay=0.5,least=0.2" => cover_window(past, (0.5, 0.5, 0.2)),
         other => panic!("no definition of {other}"),
     }
 }

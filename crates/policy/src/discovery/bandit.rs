@@ -4,7 +4,8 @@
 //! anything (the paper's section 6, left open there). Three rules choose the arms:
 //!
 //! - `epsilon`: those with the largest share of the new pages found in the rounds they were pulled
-//!   in, for all but ε of the budget; the rest goes to pages never tried, at random.
+//!   in, for all but ε of the budget; the rest goes to pages never tried, at random, and then to
+//!   those tried longest ago.
 //! - `ucb`: the same with c·√(2 ln N / n) added to the share, N pages found in all and n of them
 //!   while the arm was pulled (Auer, Cesa-Bianchi, Fischer 2002).
 //! - `thompson`: a rate of new pages per round is drawn for each page from Gamma(a, b); the page
@@ -17,6 +18,7 @@
 //! Cost: O(pages) per round, O(links) per fetch; 24 bytes per page. The rules use logarithms, so
 //! decisions are the same for a seed on machines with the same mathematics library.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use turnstone_frontier::{
@@ -184,18 +186,34 @@ impl Bandit {
         };
         let mut chosen = by_score(scores);
         chosen.truncate(quota);
-        let untried = |(index, arm): (usize, &Arm)| (!arm.tried).then(|| PageId::from_index(index));
-        if chosen.len() < budget && !matches!(self.settings.rule, Rule::Thompson { .. }) {
-            let mut others: Vec<PageId> =
-                self.arms.iter().enumerate().filter_map(untried).collect();
-            let wanted = (budget - chosen.len()).min(others.len());
-            for place in 0..wanted {
-                let left = (others.len() - place) as u64;
-                others.swap(place, place + self.random.below(left) as usize);
-            }
-            chosen.extend_from_slice(&others[..wanted]);
+        if !matches!(self.settings.rule, Rule::Thompson { .. }) {
+            self.explore(budget, &mut chosen);
         }
         chosen
+    }
+
+    /// Fills the budget with pages never tried, at random, then with those tried longest ago.
+    fn explore(&mut self, budget: usize, chosen: &mut Vec<PageId>) {
+        let pages = |tried: bool| {
+            let arms = self.arms.iter().enumerate();
+            let arms = arms.filter(move |(_, arm)| arm.tried == tried);
+            arms.map(|(index, _)| PageId::from_index(index))
+        };
+        let mut untried: Vec<PageId> = pages(false).collect();
+        let mut others: Vec<PageId> = Vec::new();
+        if chosen.len() + untried.len() < budget {
+            let taken: BTreeSet<PageId> = chosen.iter().copied().collect();
+            others.extend(pages(true).filter(|page| !taken.contains(page)));
+            others.sort_by_key(|page| (self.arms[page.index()].since, *page));
+        }
+        let wanted = budget.saturating_sub(chosen.len()).min(untried.len());
+        for place in 0..wanted {
+            let left = (untried.len() - place) as u64;
+            untried.swap(place, place + self.random.below(left) as usize);
+        }
+        chosen.extend_from_slice(&untried[..wanted]);
+        others.truncate(budget.saturating_sub(chosen.len()));
+        chosen.extend(others);
     }
 
     /// What the rule makes of each page it may exploit.

@@ -5,8 +5,9 @@
 //! thing to cover, worth α^age / (new pages of its recrawl); one greedy cover is made over all of
 //! them. Three rules make it find more than `od-win` with fewer fetches:
 //!
-//! - A thing that is covered is worth β times as much as before (`again`): pages that found the
-//!   same become a second chance instead of the whole budget. β = 1 gives the order of `od-win`.
+//! - A thing that is covered already is worth only β of what it was (`again`): first come pages
+//!   that found something else, then those that found the same, as a second chance and in the
+//!   order of `od-win`. β = 0 ends there; β = 1 is `od-win` from the start.
 //! - The order ends where a page adds less than a share `least` of all worth.
 //! - Of pages that add the same, the one with more links comes first: a list before a post.
 //!
@@ -34,15 +35,12 @@ pub(crate) const FINDS_MAX: usize = 128;
 /// What the new pages of the latest recrawl are worth together, about.
 pub(crate) const WORTH: f64 = (1u64 << 44) as f64;
 
-/// After so many pages the order goes on by what each added when last looked at.
-const EXACT_MAX: usize = 2000;
-
 /// What can be set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Weights {
     /// α: what a find is worth a round later.
     pub(crate) decay: f64,
-    /// β: what is left of a thing each time it is covered.
+    /// β: what is left of a thing once it is covered.
     pub(crate) again: f64,
     /// The share of all worth that a page must add.
     pub(crate) least: f64,
@@ -145,7 +143,7 @@ impl CoverWindow {
         let mut order = Vec::new();
         while let Some((_, _, at)) = heap.pop() {
             let now = entry(&worth, &candidates, at).expect("only those with pages are kept");
-            if order.len() < EXACT_MAX && heap.peek().is_some_and(|next| *next > now) {
+            if heap.peek().is_some_and(|next| *next > now) {
                 heap.push(now);
                 continue;
             }
@@ -172,7 +170,8 @@ struct Candidate<'a> {
 struct Worth<'a> {
     finds: &'a VecDeque<Find>,
     first_find: u32,
-    again: f64,
+    /// By find: what a page of it is worth at first, and once it is covered.
+    levels: Vec<(u64, u64)>,
     /// By find, by component: what each page of it is worth.
     each: Vec<Vec<u64>>,
 }
@@ -180,25 +179,28 @@ struct Worth<'a> {
 impl<'a> Worth<'a> {
     fn new(finds: &'a VecDeque<Find>, first_find: u32, weights: Weights) -> Self {
         let latest = finds.back().map_or(0, |find| find.round);
-        let each = |find: &Find| {
+        let level = |find: &Find| {
             let age = latest.saturating_sub(find.round);
-            let worth = (WORTH * power(weights.decay, age) / f64::from(find.found)) as u64;
-            vec![worth; find.weights.len()]
+            let first = (WORTH * power(weights.decay, age) / f64::from(find.found)) as u64;
+            (first, (first as f64 * weights.again) as u64)
         };
+        let levels: Vec<(u64, u64)> = finds.iter().map(level).collect();
+        let each = finds.iter().zip(&levels);
         Self {
             finds,
             first_find,
-            again: weights.again,
-            each: finds.iter().map(each).collect(),
+            each: each
+                .map(|(find, (first, _))| vec![*first; find.weights.len()])
+                .collect(),
+            levels,
         }
     }
 
     fn total(&self) -> u64 {
-        let finds = self.finds.iter().zip(&self.each);
-        let worth = |(find, each): (&Find, &Vec<u64>)| {
-            u64::from(find.found) * each.first().copied().unwrap_or(0)
-        };
-        finds.map(worth).sum()
+        let finds = self.finds.iter().zip(&self.levels);
+        finds
+            .map(|(find, (first, _))| u64::from(find.found) * first)
+            .sum()
     }
 
     fn of(&self, led: &[(u32, u32)]) -> u64 {
@@ -218,8 +220,7 @@ impl<'a> Worth<'a> {
         for &(find, set) in led {
             let at = (find - self.first_find) as usize;
             for part in self.finds[at].sets.row(set as usize) {
-                let each = &mut self.each[at][*part as usize];
-                *each = (*each as f64 * self.again) as u64;
+                self.each[at][*part as usize] = self.levels[at].1;
             }
         }
     }
