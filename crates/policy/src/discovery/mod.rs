@@ -164,12 +164,12 @@ pub const POLICIES: &[PolicyInfo] = &[
             DECAY,
             ParameterInfo {
                 name: "again",
-                default: "0.1",
+                default: "0.02",
                 meaning: "what a past new page is worth once it is covered, from 0 to 1",
             },
             ParameterInfo {
                 name: "least",
-                default: "0",
+                default: "0.001",
                 meaning: "the share of all worth that a page must add to be asked for, from 0 to 1",
             },
         ],
@@ -242,8 +242,8 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
         "cov-win" => {
             let weights = Weights {
                 decay: decay()?,
-                again: share("again", 0.1)?,
-                least: share("least", 0.0)?,
+                again: share("again", 0.02)?,
+                least: share("least", 0.001)?,
             };
             Box::new(HistoryBased::new(CoverWindow::new(weights), target))
         }
