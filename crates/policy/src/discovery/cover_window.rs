@@ -111,7 +111,7 @@ impl CoverWindow {
 
     /// Pages that led to the same: those with most links last, then the lowest ids.
     fn candidates(&self) -> Vec<Candidate<'_>> {
-        let mut alike: BTreeMap<&[(u32, u32)], Vec<(u32, Reverse<PageId>)>> = BTreeMap::new();
+        let mut alike: BTreeMap<&[(u32, u32)], Vec<MoreLinks>> = BTreeMap::new();
         for (page, leader) in &self.leaders {
             if !self.is_gone(*page) {
                 let pages = alike.entry(&leader.led).or_default();
@@ -163,8 +163,11 @@ impl CoverWindow {
 /// Pages that led to the same in every recrawl.
 struct Candidate<'a> {
     led: &'a [(u32, u32)],
-    pages: Vec<(u32, Reverse<PageId>)>,
+    pages: Vec<MoreLinks>,
 }
+
+/// A page with its number of links; the best of some is the largest.
+type MoreLinks = (u32, Reverse<PageId>);
 
 /// What every new page of the past is still worth.
 struct Worth<'a> {
