@@ -63,7 +63,10 @@ fn coverage_by_size(summary: &Summary, period: u32, title: &str) -> Figure {
                   site and snapshot."
             .to_owned(),
         x: Axis::log("old pages fetched, mean"),
-        y: Axis::share("new pages found"),
+        y: Axis {
+            percent: true,
+            ..Axis::linear("new pages found")
+        },
         series,
     }
 }
@@ -203,7 +206,7 @@ fn overlaps(summary: &Summary) -> Option<Figure> {
             "Pairs of old pages by Jaccard coefficient, mean over sites and snapshots: nothing \
                   in common, then up to each tenth."
                 .to_owned(),
-        x: Axis::linear("Jaccard coefficient"),
+        x: Axis::linear("Jaccard coefficient").from_to(-step / 2.0, 1.0 + step / 2.0),
         y: Axis::share("pairs"),
         series: vec![Series::line("pairs", bars.collect()).drawn_as(Mark::Bars)],
     })
