@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{breadth_first, coverage, importance, liveness};
+use crate::{breadth_first, coverage, discovery, importance, liveness};
 
 /// The questions Turnstone answers with the fewest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,7 @@ pub fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
         coverage::POLICIES,
         importance::POLICIES,
         liveness::POLICIES,
+        discovery::POLICIES,
         &[breadth_first::INFO],
     ];
     ALL.iter().copied().flatten()

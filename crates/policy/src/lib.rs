@@ -7,6 +7,7 @@
 pub mod breadth_first;
 pub mod catalog;
 pub mod coverage;
+pub mod discovery;
 pub mod importance;
 pub mod liveness;
 pub mod mass;

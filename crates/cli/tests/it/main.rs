@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod coverage;
+mod discovery;
 mod importance;
 mod liveness;
 mod run;

@@ -103,10 +103,18 @@ impl<T> Rows<T> {
         self.items.len()
     }
 
-    fn push(&mut self, row: impl IntoIterator<Item = T>) {
+    pub(crate) fn push(&mut self, row: impl IntoIterator<Item = T>) {
         self.items.extend(row);
         let end = u32::try_from(self.items.len()).expect("a site has fewer than 2^32 links");
         self.starts.push(end);
+    }
+}
+
+impl<T, R: IntoIterator<Item = T>> FromIterator<R> for Rows<T> {
+    fn from_iter<I: IntoIterator<Item = R>>(rows: I) -> Self {
+        let mut all = Self::default();
+        rows.into_iter().for_each(|row| all.push(row));
+        all
     }
 }
 

@@ -1,6 +1,10 @@
-//! The lab's own measures against slow, obvious ones, and made-up webs read back.
+//! What the lab measures against slow, obvious references on random small webs, and made-up webs
+//! read back.
 #![allow(clippy::unwrap_used)]
 
+mod discovery_policies;
+mod discovery_truth;
 mod generated_histories;
 mod liveness_costs;
 mod old_webs;
+mod sites;

@@ -1,6 +1,7 @@
 //! `turnstone backtest QUESTION WEB`
 
 mod coverage;
+mod discovery;
 mod importance;
 mod liveness;
 mod pictures;
@@ -22,6 +23,8 @@ pub(crate) enum Backtest {
     Trap(trap::Trap),
     /// How many requests until the pages of an old crawl that are still alive are found?
     Liveness(liveness::Liveness),
+    /// Which known pages lead to most of the new ones?
+    Discovery(discovery::Discovery),
 }
 
 impl Backtest {
@@ -31,6 +34,7 @@ impl Backtest {
             Self::Importance(command) => command.run(output),
             Self::Trap(command) => command.run(output),
             Self::Liveness(command) => command.run(output),
+            Self::Discovery(command) => command.run(output),
         }
     }
 }
