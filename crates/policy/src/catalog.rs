@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{breadth_first, coverage};
+use crate::{breadth_first, changes, coverage};
 
 /// The questions Turnstone answers with the fewest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,10 @@ pub struct ParameterInfo {
 
 /// Every policy, question by question.
 pub fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
-    const ALL: &[&[PolicyInfo]] = &[coverage::POLICIES, &[breadth_first::INFO]];
+    const ALL: &[&[PolicyInfo]] = &[
+        coverage::POLICIES,
+        changes::POLICIES,
+        &[breadth_first::INFO],
+    ];
     ALL.iter().copied().flatten()
 }
