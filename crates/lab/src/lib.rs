@@ -3,4 +3,12 @@
 //! The truth about a recorded web lives here, where no policy can look it up. The lab drives the
 //! same scheduler as the live crawl and answers from the record.
 
+pub mod backtest;
+pub mod figure;
 pub mod history;
+pub mod info;
+pub mod number;
+pub mod replay;
+pub mod report;
+pub mod table;
+pub mod web;

@@ -195,3 +195,9 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
         other => unreachable!("{other} is in the catalogue but cannot be built"),
     })
 }
+
+/// Whether a spec can be built, without a web at hand.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    let nobody = Trust::alike([turnstone_frontier::PageId(0)]).expect("one page can be trusted");
+    build(spec, &nobody, Goal::default()).map(|_| ())
+}

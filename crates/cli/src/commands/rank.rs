@@ -1,0 +1,215 @@
+//! `turnstone rank WEB`
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use turnstone_frontier::PageId;
+use turnstone_lab::number::whole;
+use turnstone_lab::table::Table;
+use turnstone_lab::web::{self, GraphWeb};
+use turnstone_linkgraph::rank::{Dangling, InLinks, PageRank, Teleport};
+
+use crate::exit::{Exit, Usage};
+use crate::files::write_whole;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// How many pages are shown when no file is asked for.
+const SHOWN: usize = 20;
+
+/// Score every page of a recorded web and write `page<TAB>score`, or show the best.
+#[derive(Debug, Args)]
+pub(crate) struct Rank {
+    /// A recorded web; of a history, the site as it was at its last snapshot
+    web: PathBuf,
+    /// How to score
+    #[arg(long, default_value = "pagerank")]
+    method: Method,
+    /// The chance to follow a link rather than to start afresh
+    #[arg(long, default_value_t = 0.85)]
+    damping: f64,
+    /// How far from the true scores the result may be, summed over all pages
+    #[arg(long, default_value_t = 1e-9)]
+    tolerance: f64,
+    /// What becomes of the score of pages without links: lost, or spread over the teleport pages
+    #[arg(long, default_value = "leak")]
+    dangling: DanglingChoice,
+    /// Where readers start afresh: a file of `page<TAB>weight` lines (ids or URLs); all pages alike
+    /// when not given
+    #[arg(long)]
+    teleport: Option<PathBuf>,
+    /// Threads; the result is the same for any number [default: one for each core]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// Write every page's score here, at full precision
+    #[arg(short, long, value_name = "FILE.tsv")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Method {
+    Pagerank,
+    Indegree,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DanglingChoice {
+    Leak,
+    Spread,
+}
+
+impl Rank {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        if !(0.0..1.0).contains(&self.damping) {
+            return Err(Usage::of("--damping", "must be at least 0 and below 1").into());
+        }
+        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
+            return Err(Usage::of("--tolerance", "must be above 0").into());
+        }
+        let progress = Progress::busy("reading");
+        let web = web::open_graph(&self.web)?;
+        let (scores, about) = match self.method {
+            Method::Indegree => {
+                let scores = web.graph.indegree().into_iter().map(f64::from).collect();
+                (scores, json!({}))
+            }
+            Method::Pagerank => self.pagerank(&web, &progress)?,
+        };
+        drop(progress);
+        if let Some(file) = &self.output {
+            write_whole(file, |out| {
+                for (page, score) in scores.iter().enumerate() {
+                    writeln!(out, "{page}\t{score}")?;
+                }
+                Ok(())
+            })?;
+        }
+        self.show(output, &web, &scores, &about)?;
+        Ok(Exit::Done)
+    }
+
+    fn pagerank(
+        &self,
+        web: &GraphWeb,
+        progress: &Progress,
+    ) -> anyhow::Result<(Vec<f64>, serde_json::Value)> {
+        let weights = self
+            .teleport
+            .as_deref()
+            .map(|file| read_teleport(file, web))
+            .transpose()?;
+        let mut pagerank = PageRank {
+            damping: self.damping,
+            tolerance: self.tolerance,
+            dangling: match self.dangling {
+                DanglingChoice::Leak => Dangling::Leak,
+                DanglingChoice::Spread => Dangling::Spread,
+            },
+            ..PageRank::default()
+        };
+        if let Some(threads) = self.threads {
+            pagerank.threads = threads;
+        }
+        let teleport = weights
+            .as_deref()
+            .map_or(Teleport::Uniform, Teleport::Weights);
+        let mut watch = |at: &turnstone_linkgraph::rank::Progress| {
+            let what = format!(
+                "sweep {}, at most {:.1e} from the truth",
+                at.sweeps, at.distance_max
+            );
+            progress.at(&what, 0.0);
+        };
+        let ranked = pagerank.rank(&InLinks::of(&web.graph), teleport, &mut watch);
+        let about = json!({
+            "sweeps": ranked.end.sweeps,
+            "distance_max": ranked.end.distance_max,
+            "converged": ranked.converged,
+        });
+        Ok((ranked.scores, about))
+    }
+
+    fn show(
+        &self,
+        output: &Output,
+        web: &GraphWeb,
+        scores: &[f64],
+        about: &serde_json::Value,
+    ) -> anyhow::Result<()> {
+        let mut order: Vec<PageId> = web.graph.pages().collect();
+        order.sort_by(|a, b| {
+            scores[b.index()]
+                .total_cmp(&scores[a.index()])
+                .then(a.cmp(b))
+        });
+        order.truncate(SHOWN);
+        let best = order.iter().map(
+            |page| json!({"page": page.0, "name": web.name(*page), "score": scores[page.index()]}),
+        );
+        let method = self.method.to_possible_value();
+        let json = json!({
+            "web": self.web.display().to_string(),
+            "method": method.map(|value| value.get_name().to_owned()),
+            "pages": web.graph.page_count(),
+            "links": web.graph.link_count(),
+            "sum": scores.iter().sum::<f64>(),
+            "about": about,
+            "best": best.collect::<Vec<_>>(),
+            "output": self.output.as_ref().map(|file| file.display().to_string()),
+        });
+        output.result(&json, || {
+            let mut table = Table::new(&["page", "#score"]);
+            for page in &order {
+                table.row([web.name(*page), scores[page.index()].to_string()]);
+            }
+            let written = self.output.as_ref().map_or_else(String::new, |file| {
+                format!(
+                    "\n{} pages written to {}\n",
+                    whole(scores.len() as u64),
+                    file.display()
+                )
+            });
+            table.text() + &written
+        })
+    }
+}
+
+/// Weights by page; pages that are not named get none. They are scaled to sum to 1.
+fn read_teleport(file: &Path, web: &GraphWeb) -> anyhow::Result<Vec<f64>> {
+    let name = file.display();
+    let text = fs::read_to_string(file).with_context(|| name.to_string())?;
+    let mut weights = vec![0.0; web.graph.page_count()];
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let number = index + 1;
+        let (page, weight) = line.split_once('\t').unwrap_or((line, "1"));
+        let page = web.find(page.trim()).with_context(|| {
+            format!(
+                "{name}, line {number}: '{}' is not a page of {name}'s web",
+                page.trim()
+            )
+        })?;
+        let weight: f64 = weight
+            .trim()
+            .parse()
+            .ok()
+            .filter(|w: &f64| w.is_finite() && *w >= 0.0)
+            .with_context(|| {
+                format!(
+                    "{name}, line {number}: '{weight}' is not a weight; give a number of at least 0"
+                )
+            })?;
+        weights[page.index()] += weight;
+    }
+    let sum: f64 = weights.iter().sum();
+    anyhow::ensure!(sum > 0.0, "{name}: no page has a weight above 0");
+    weights.iter_mut().for_each(|weight| *weight /= sum);
+    Ok(weights)
+}

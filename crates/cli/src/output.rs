@@ -1,0 +1,61 @@
+//! What is printed where: results on standard output, everything else on standard error.
+
+use std::io::{self, Write as _};
+
+use serde::Serialize;
+use turnstone_policy::SpecError;
+use turnstone_policy::coverage::TrustError;
+
+use crate::exit::{Exit, Usage};
+
+/// Prints results as the user asked for them.
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Prints the result: as one JSON document, or as text.
+    pub(crate) fn result(
+        &self,
+        json: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let text = if self.json {
+            serde_json::to_string_pretty(json)? + "\n"
+        } else {
+            text()
+        };
+        self.raw(&text)
+    }
+
+    /// Prints text as it is. A reader who went away is no error.
+    pub(crate) fn raw(&self, text: &str) -> anyhow::Result<()> {
+        match io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    /// Says something that is not a result.
+    pub(crate) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    /// Says what went wrong, in one line, and with which code to end.
+    pub(crate) fn fault(&self, error: &anyhow::Error) -> Exit {
+        let line = format!("{error:#}").replace('\n', " ");
+        let _ = writeln!(io::stderr(), "turnstone: {line}");
+        let wrong_usage =
+            error.is::<Usage>() || error.is::<SpecError>() || error.is::<TrustError>();
+        if wrong_usage {
+            Exit::Usage
+        } else {
+            Exit::Failed
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Backtests: policies tried on a recorded web, measured against what it knows.
+//!
+//! One file a question; each gives plain results that the command line prints, draws and writes as
+//! JSON.
+
+pub mod coverage;
+mod log_spaced;
+
+pub use log_spaced::LogSpaced;
+
+/// Told how far a long run has come: what is being done, and which share of it is.
+pub type Watch<'a> = &'a mut dyn FnMut(&str, f64);

@@ -1,0 +1,118 @@
+//! Reports: one self-contained page with words, figures and tables.
+//!
+//! No script, no font, nothing fetched: the page can be mailed and opened in ten years. Every text
+//! is escaped by the template.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::figure::Figure;
+use crate::table::Table;
+
+/// One part of a report.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// A heading.
+    Heading(String),
+    /// A paragraph.
+    Text(String),
+    /// A picture with its caption.
+    Figure(Figure),
+    /// A table.
+    Table(Table),
+    /// A command to run, or its output.
+    Command(String),
+}
+
+/// A page.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Its title.
+    pub title: String,
+    /// The question it answers, in words.
+    pub question: String,
+    /// What follows.
+    pub parts: Vec<Part>,
+}
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;\
+color:#222;background:#fff}h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2rem}\
+.q{font-size:1.1rem;color:#555;margin-top:0}figure{margin:1.5rem 0}figcaption{color:#555;font-size:.92rem}\
+svg{width:100%;height:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1rem 0}\
+th,td{padding:.25rem .7rem;text-align:left;border-bottom:1px solid #ddd}.n{text-align:right}\
+pre{background:#f5f5f2;padding:.7rem 1rem;overflow:auto;border-radius:6px}.w{overflow-x:auto}\
+footer{margin-top:3rem;color:#777;font-size:.9rem}\
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}.q,figcaption,footer{color:#aaa}\
+th,td{border-color:#3a3a3a}pre{background:#242424}}";
+
+impl Report {
+    /// The page as one HTML document.
+    pub fn html(&self) -> String {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { (self.title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    h1 { (self.title) }
+                    p.q { (self.question) }
+                    @for part in &self.parts { (render(part)) }
+                    footer { "Made by Turnstone " (env!("CARGO_PKG_VERSION")) "." }
+                }
+            }
+        };
+        page.into_string()
+    }
+}
+
+fn render(part: &Part) -> Markup {
+    match part {
+        Part::Heading(text) => html! { h2 { (text) } },
+        Part::Text(text) => html! { p { (text) } },
+        Part::Command(text) => html! { pre { (text) } },
+        Part::Figure(figure) => html! {
+            figure {
+                (PreEscaped(figure.svg()))
+                @if !figure.caption.is_empty() { figcaption { (figure.caption) } }
+            }
+        },
+        Part::Table(table) => html! {
+            div.w { table {
+                thead { tr {
+                    @for column in table.columns() { th.n[column.numbers] { (column.title) } }
+                } }
+                tbody { @for row in table.rows() { tr {
+                    @for (cell, column) in row.iter().zip(table.columns()) {
+                        td.n[column.numbers] { (cell) }
+                    }
+                } } }
+            } }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_nothing_is_fetched() {
+        let mut table = Table::new(&["page", "#rank"]);
+        table.row(["<b>".to_owned(), "1".to_owned()]);
+        let parts = vec![
+            Part::Text("<script>alert(1)</script>".to_owned()),
+            Part::Table(table),
+        ];
+        let html = Report {
+            title: "t".to_owned(),
+            question: "q".to_owned(),
+            parts,
+        }
+        .html();
+        assert!(html.contains("&lt;script&gt;") && html.contains("&lt;b&gt;"));
+        assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("href="));
+    }
+}
