@@ -4,6 +4,7 @@
 //! same scheduler as the live crawl and answers from the record.
 
 pub mod backtest;
+pub mod cluster;
 pub mod figure;
 pub mod history;
 pub mod info;

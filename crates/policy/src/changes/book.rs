@@ -85,6 +85,11 @@ impl Book {
         self.budget.saturating_sub(self.used)
     }
 
+    /// How many pages were asked for in this cycle so far, those taken back included.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.len() as u64
+    }
+
     /// What a page is in this cycle.
     #[inline]
     pub(super) fn stage(&self, page: PageId) -> Stage {

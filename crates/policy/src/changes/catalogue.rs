@@ -6,9 +6,9 @@ use turnstone_frontier::Policy;
 
 use super::trigger::importance_levels;
 use super::{
-    Alone, Azar, ClusterNeighbours, CrawlValue, Cycles, DirectoryNeighbours, GreedySites, Interval,
-    LinkNeighbours, Neighbourhood, Oldest, PooledRates, Pooling, Refresh, RoundRobin, Sampling,
-    Store, Trigger,
+    Alone, Azar, ClusterMap, ClusterNeighbours, Cohorts, CrawlValue, Cycles, DirectoryNeighbours,
+    DirectoryTree, GreedySites, Interval, LinkMap, LinkNeighbours, Neighbourhood, Oldest,
+    PooledRates, Pooling, Refresh, RoundRobin, Sampling, Store, Trigger, Weighing,
 };
 use crate::catalog::{ParameterInfo, PolicyInfo, Question};
 use crate::spec::{Spec, SpecError};
@@ -167,6 +167,45 @@ pub const POLICIES: &[PolicyInfo] = &[
         cost: "O(pages log pages) per cycle, 38 bytes per page",
         parameters: &[WEIGHT, POOL],
     },
+    PolicyInfo {
+        name: "cohorts",
+        questions: &[Question::Changes],
+        summary: "from groups of pages now seen to have changed, the lasting first",
+        paper: "ours: sampling and change rates together",
+        cost: "O(pages log pages) per cycle, O(log pages) per fetch, 40 bytes per page",
+        parameters: &[
+            ParameterInfo {
+                name: "focus",
+                default: "4",
+                meaning: "the power of the chance of a change against the time a copy stays fresh",
+            },
+            ParameterInfo {
+                name: "horizon",
+                default: "180",
+                meaning: "how far ahead freshness counts, in days",
+            },
+            ParameterInfo {
+                name: "expectation",
+                default: "1",
+                meaning: "how many answers of a cycle the rates learnt before weigh as much as",
+            },
+            ParameterInfo {
+                name: "site",
+                default: "1",
+                meaning: "how many answers of a directory its site's weigh as much as",
+            },
+            ParameterInfo {
+                name: "explore",
+                default: "0.02",
+                meaning: "the share of fetches that go to a page at random",
+            },
+            ParameterInfo {
+                name: "ahead",
+                default: "1",
+                meaning: "how many pages are queued at once: more keep more hosts busy",
+            },
+        ],
+    },
 ];
 
 /// Makes the policy that a spec names, for a store.
@@ -219,6 +258,7 @@ pub fn build(spec: &Spec, store: &dyn Store, seed: u64) -> Result<Box<dyn Policy
             let (rates, importance) = (rates(spec, store)?, weight(spec, store)?);
             Box::new(Refresh::new(Azar::new(rates, importance), seed))
         }
+        "cohorts" => Box::new(Cohorts::new(store, weighing(spec)?, seed)),
         other => unreachable!("{other} is in the catalogue but cannot be built"),
     })
 }
@@ -260,6 +300,25 @@ fn trigger(spec: &Spec, store: &dyn Store) -> Result<(Trigger, Vec<u8>), SpecErr
     Ok((trigger, levels))
 }
 
+fn weighing(spec: &Spec) -> Result<Weighing, SpecError> {
+    let usual = Weighing::default();
+    Ok(Weighing {
+        focus: positive(spec, "focus", usual.focus)?,
+        horizon_days: positive(spec, "horizon", usual.horizon_days)?,
+        expectation: positive(spec, "expectation", usual.expectation)?,
+        site: positive(spec, "site", usual.site)?,
+        explore: spec.read("explore", usual.explore, "a number from 0 to 1", |value| {
+            value
+                .parse()
+                .ok()
+                .filter(|share| (0.0..=1.0).contains(share))
+        })?,
+        ahead: spec.read("ahead", usual.ahead, "a whole number above 0", |value| {
+            value.parse().ok().filter(|ahead| *ahead > 0)
+        })?,
+    })
+}
+
 fn positive(spec: &Spec, parameter: &str, default: f64) -> Result<f64, SpecError> {
     spec.read(parameter, default, "a number above 0", |value| {
         value
@@ -297,4 +356,34 @@ fn weight(spec: &Spec, store: &dyn Store) -> Result<Arc<[f64]>, SpecError> {
             vec![1.0 / count.max(1) as f64; count].into()
         }
     })
+}
+
+/// Whether a spec can be built, without a store at hand.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    build(spec, &Nothing, 1).map(|_| ())
+}
+
+/// A store without pages.
+struct Nothing;
+
+impl Store for Nothing {
+    fn sites(&self) -> Arc<[u32]> {
+        Arc::new([])
+    }
+
+    fn links(&self) -> Arc<LinkMap> {
+        Arc::default()
+    }
+
+    fn directories(&self) -> Arc<DirectoryTree> {
+        Arc::default()
+    }
+
+    fn clusters(&self, _: usize) -> Arc<ClusterMap> {
+        Arc::default()
+    }
+
+    fn importance(&self) -> Arc<[f64]> {
+        Arc::new([])
+    }
 }

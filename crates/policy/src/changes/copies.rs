@@ -42,6 +42,11 @@ impl Copies {
         now.0.saturating_sub(self.fetched[page.index()].0) as f64 / DAY_MS
     }
 
+    /// When our copy was made.
+    pub(super) fn fetched(&self, page: PageId) -> Tick {
+        self.fetched[page.index()]
+    }
+
     /// What an event says about our copy, if it answers a request. The copy is then of now.
     pub(super) fn answer(&mut self, event: &Event<'_>, now: Tick) -> Option<Verdict> {
         let (page, changed) = match *event {

@@ -11,6 +11,7 @@
 mod book;
 mod catalogue;
 mod cluster_neighbours;
+mod cohorts;
 mod copies;
 mod directory_neighbours;
 mod groups;
@@ -24,14 +25,15 @@ mod refresh;
 mod sampling;
 mod trigger;
 
-pub use catalogue::{POLICIES, build};
+pub use catalogue::{POLICIES, build, check};
 pub use cluster_neighbours::{ClusterMap, ClusterNeighbours};
+pub use cohorts::{Cohorts, Weighing};
 pub use directory_neighbours::{DirectoryNeighbours, DirectoryTree};
 pub use gsb::GreedySites;
 pub use link_neighbours::{LinkMap, LinkNeighbours};
 pub use lists::{Azar, CrawlValue, Interval, Oldest, RoundRobin, azar_rates, crawl_value};
 pub use neighbourhood::{Alone, IsFree, Neighbourhood, Store};
-pub use pooled::{PooledRates, Pooling};
+pub use pooled::{GroupRates, PooledRates, Pooling};
 pub use refresh::{Answer, List, Moment, Refresh};
 pub use sampling::Sampling;
 pub use trigger::{Cycles, Trigger};

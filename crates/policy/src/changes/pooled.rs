@@ -35,31 +35,90 @@ impl Default for Pooling {
     }
 }
 
-/// Change rates a day, pooled.
+/// Change rates a day of directories, borrowed from the site and the store.
 #[derive(Debug)]
-pub struct PooledRates {
+pub struct GroupRates {
     sites: Arc<[u32]>,
     tree: Arc<DirectoryTree>,
-    pooling: Pooling,
-    /// By page: changes and exposure.
-    by_page: Vec<(f32, f32)>,
+    /// How much the belief of the level above weighs, in changes.
+    weight: f64,
     by_directory: Vec<Evidence>,
     by_site: Vec<Evidence>,
     all: Evidence,
 }
 
-impl PooledRates {
-    /// Rates of pages that lie so.
-    pub fn new(sites: Arc<[u32]>, tree: Arc<DirectoryTree>, pooling: Pooling) -> Self {
+impl GroupRates {
+    /// Rates of the directories of pages that lie so.
+    pub fn new(sites: Arc<[u32]>, tree: Arc<DirectoryTree>, weight: f64) -> Self {
         let site_count = sites.iter().max().map_or(0, |site| *site as usize + 1);
         Self {
-            by_page: vec![(0.0, 0.0); sites.len()],
             by_directory: vec![Evidence::default(); tree.directory_count()],
             by_site: vec![Evidence::default(); site_count],
             all: Evidence::default(),
             sites,
             tree,
-            pooling,
+            weight,
+        }
+    }
+
+    /// A page of a directory was visited.
+    pub fn learn(&mut self, page: PageId, evidence: Evidence) {
+        self.by_directory[self.tree.directory(page) as usize].add(evidence);
+        self.by_site[self.sites[page.index()] as usize].add(evidence);
+        self.all.add(evidence);
+    }
+
+    /// The rate of a page's directory.
+    pub fn rate(&self, page: PageId) -> f64 {
+        self.rate_from(page, FIRST_GUESS)
+    }
+
+    /// The same, when so much is believed of the store before anything is known.
+    pub fn rate_from(&self, page: PageId, first_guess: f64) -> f64 {
+        let directory = &self.by_directory[self.tree.directory(page) as usize];
+        let site = &self.by_site[self.sites[page.index()] as usize];
+        let store = self.all.posterior(first_guess, self.weight);
+        directory.posterior(site.posterior(store, self.weight), self.weight)
+    }
+
+    /// Becomes the saved rates of the same store.
+    pub fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
+        let groups = self.by_directory.iter_mut().chain(&mut self.by_site);
+        for evidence in groups.chain([&mut self.all]) {
+            evidence.changes = Restore::restore(saved)?;
+            evidence.exposure = Restore::restore(saved)?;
+        }
+        Ok(())
+    }
+}
+
+impl Save for GroupRates {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let groups = self.by_directory.iter().chain(&self.by_site);
+        for evidence in groups.chain([&self.all]) {
+            (evidence.changes, evidence.exposure).save(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Change rates a day of pages, borrowed from their directories.
+#[derive(Debug)]
+pub struct PooledRates {
+    groups: GroupRates,
+    /// How much the directory's rate weighs against a page's own history, in changes.
+    weight: f64,
+    /// By page: changes and exposure.
+    by_page: Vec<(f32, f32)>,
+}
+
+impl PooledRates {
+    /// Rates of pages that lie so.
+    pub fn new(sites: Arc<[u32]>, tree: Arc<DirectoryTree>, pooling: Pooling) -> Self {
+        Self {
+            by_page: vec![(0.0, 0.0); sites.len()],
+            groups: GroupRates::new(sites, tree, pooling.group),
+            weight: pooling.page,
         }
     }
 
@@ -69,9 +128,7 @@ impl PooledRates {
         let (changes, exposure) = &mut self.by_page[page.index()];
         *changes += evidence.changes as f32;
         *exposure += evidence.exposure as f32;
-        self.by_directory[self.tree.directory(page) as usize].add(evidence);
-        self.by_site[self.sites[page.index()] as usize].add(evidence);
-        self.all.add(evidence);
+        self.groups.learn(page, evidence);
     }
 
     /// The rate of a page.
@@ -81,31 +138,9 @@ impl PooledRates {
             changes: f64::from(changes),
             exposure: f64::from(exposure),
         };
-        own.posterior(self.directory_rate(page), self.pooling.page)
+        own.posterior(self.groups.rate(page), self.weight)
     }
 
-    /// The rate of a page's directory: what is believed of a page never visited.
-    pub fn directory_rate(&self, page: PageId) -> f64 {
-        let directory = &self.by_directory[self.tree.directory(page) as usize];
-        let site = &self.by_site[self.sites[page.index()] as usize];
-        let store = self.all.posterior(FIRST_GUESS, self.pooling.group);
-        let site = site.posterior(store, self.pooling.group);
-        directory.posterior(site, self.pooling.group)
-    }
-}
-
-impl Save for PooledRates {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.by_page.save(out)?;
-        let groups = self.by_directory.iter().chain(&self.by_site);
-        for evidence in groups.chain([&self.all]) {
-            (evidence.changes, evidence.exposure).save(out)?;
-        }
-        Ok(())
-    }
-}
-
-impl PooledRates {
     /// Becomes the saved rates of the same store.
     pub fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         let by_page: Vec<(f32, f32)> = Restore::restore(saved)?;
@@ -113,12 +148,14 @@ impl PooledRates {
             return Err(corrupt("rates of another store"));
         }
         self.by_page = by_page;
-        let groups = self.by_directory.iter_mut().chain(&mut self.by_site);
-        for evidence in groups.chain([&mut self.all]) {
-            evidence.changes = Restore::restore(saved)?;
-            evidence.exposure = Restore::restore(saved)?;
-        }
-        Ok(())
+        self.groups.restore(saved)
+    }
+}
+
+impl Save for PooledRates {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.by_page.save(out)?;
+        self.groups.save(out)
     }
 }
 

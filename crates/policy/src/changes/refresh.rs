@@ -90,7 +90,7 @@ impl Moment<'_> {
             })
             .collect();
         let order = |a: &(f64, u32, PageId), b: &(f64, u32, PageId)| {
-            b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+            b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2)))
         };
         if self.budget < keyed.len() {
             keyed.select_nth_unstable_by(self.budget, order);

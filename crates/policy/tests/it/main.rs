@@ -2,6 +2,9 @@
 //! save/restore at any event.
 #![allow(clippy::unwrap_used)]
 
+mod changes_invariants;
+mod changes_reference;
 mod coverage_invariants;
 mod coverage_reference;
+mod store;
 mod web;
