@@ -62,7 +62,7 @@ impl LinkGraph {
     }
 
     /// Every page, ascending.
-    pub fn pages(&self) -> impl ExactSizeIterator<Item = PageId> + use<> {
+    pub fn pages(&self) -> impl DoubleEndedIterator<Item = PageId> + ExactSizeIterator + use<> {
         // Builders refuse more than 2³²−1 pages, so the cast keeps the number.
         (0..self.page_count()).map(|i| PageId(i as u32))
     }

@@ -12,6 +12,7 @@ mod arcs;
 pub mod bv;
 pub mod edges;
 mod error;
+pub mod generate;
 mod graph;
 mod input;
 mod output;

@@ -8,6 +8,8 @@ mod bv;
 #[cfg(test)]
 mod edges;
 #[cfg(test)]
+mod generate;
+#[cfg(test)]
 mod graph;
 #[cfg(test)]
 mod pagerank;
