@@ -6,7 +6,7 @@
 //! largest clusters of texts and of addresses. Rows are divided by repeated bisection. The whole
 //! is deterministic: no random starts, ties to the first.
 //!
-//! Cost: seconds for a hundred thousand pages of two dozen words each (`bench` says how many).
+//! Cost: O(words · log clusters), some seconds for a hundred thousand pages of two dozen words.
 
 mod bisect;
 mod features;

@@ -1,5 +1,6 @@
 //! `turnstone backtest QUESTION WEB`
 
+mod changes;
 mod coverage;
 mod pictures;
 
@@ -13,12 +14,15 @@ use crate::output::Output;
 pub(crate) enum Backtest {
     /// How many downloads until most of the personalised PageRank is provably in the store?
     Coverage(coverage::Coverage),
+    /// Of the stored pages a policy fetches again, how many have changed, and how fresh is the store?
+    Changes(Box<changes::Changes>),
 }
 
 impl Backtest {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Coverage(command) => command.run(output),
+            Self::Changes(command) => command.run(output),
         }
     }
 }

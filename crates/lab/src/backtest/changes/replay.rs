@@ -7,7 +7,6 @@
 //!
 //! Cost: that of the policy, and O(pages) a cycle.
 
-use serde::Serialize;
 use turnstone_frontier::{
     Change, Event, Fault, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
@@ -28,7 +27,7 @@ pub enum Since {
 }
 
 /// What came of one cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cycle {
     /// Pages fetched.
     pub downloads: u64,
@@ -170,5 +169,119 @@ impl Replay<'_> {
             fresh as f64 / count.max(1) as f64,
             weighted / total.max(f64::MIN_POSITIVE),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sites::{Calendar, Compare};
+    use super::super::testing::{Site, read, store};
+    use super::*;
+    use turnstone_policy::Spec;
+
+    fn replay(store: &SiteStore, spec: &str, budget: u64, since: Since) -> Vec<Cycle> {
+        let spec: Spec = spec.parse().unwrap();
+        let policy = turnstone_policy::changes::build(&spec, store, 1).unwrap();
+        run(store, policy, 1, budget, since)
+    }
+
+    /// Page 0 stands still, page 1 changes every week, page 2 vanishes in week 1 and stays away.
+    fn three_pages() -> Site {
+        let contents = vec![vec![1, 1, 1], vec![1, 2, 0], vec![1, 3, 0], vec![1, 4, 0]];
+        Site { contents }
+    }
+
+    #[test]
+    fn with_all_the_budget_every_change_is_found_once_and_all_is_fresh() {
+        let store = store(&[three_pages()]);
+        let cycles = replay(&store, "round-robin", 3, Since::Copy);
+        let changed: Vec<u64> = cycles.iter().map(|cycle| cycle.changed).collect();
+        // The page that vanished counts once.
+        assert_eq!(changed, [2, 1, 1]);
+        assert!(
+            cycles
+                .iter()
+                .all(|cycle| cycle.freshness == 1.0 && cycle.downloads == 3)
+        );
+    }
+
+    #[test]
+    fn without_budget_nothing_is_fetched_and_the_store_grows_old() {
+        let store = store(&[three_pages()]);
+        let cycles = replay(&store, "round-robin", 0, Since::Copy);
+        assert!(
+            cycles
+                .iter()
+                .all(|cycle| cycle.downloads == 0 && cycle.change_ratio == 0.0)
+        );
+        assert!((cycles[2].freshness - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn since_copy_and_since_last_cycle_differ_for_a_page_that_changed_earlier() {
+        let contents = vec![vec![1], vec![2], vec![2]];
+        let store = store(&[Site { contents }]);
+        // Nothing is fetched in the first cycle: the change is found a cycle late.
+        let spec: Spec = "rns".parse().unwrap();
+        let found = |since| {
+            let policy = turnstone_policy::changes::build(&spec, &store, 1).unwrap();
+            let mut replay = Replay {
+                store: &store,
+                scheduler: Scheduler::new(policy, Politeness::OFF),
+                copies: store.contents(0).to_vec(),
+                weights: vec![1.0],
+                since,
+            };
+            replay.join(0, Tick(0));
+            replay.cycle(1, Tick(1), 0);
+            replay.cycle(2, Tick(2), 1).changed
+        };
+        assert_eq!((found(Since::Copy), found(Since::LastCycle)), (1, 0));
+    }
+
+    #[test]
+    fn sites_start_together_and_stand_still_after_their_last_snapshot() {
+        let long = Site {
+            contents: vec![vec![1], vec![2], vec![3], vec![4]],
+        };
+        let short = Site {
+            contents: vec![vec![1, 1], vec![1, 2]],
+        };
+        let store = store(&[long, short]);
+        assert_eq!((store.page_count(), store.cycles()), (3, 3));
+        assert_eq!([0, 1, 2].map(|page| store.site(PageId(page))), [0, 1, 1]);
+        assert!(store.contents(3)[1..] == store.contents(1)[1..]);
+        assert!(store.contents(3)[0] != store.contents(2)[0]);
+    }
+
+    #[test]
+    fn pages_born_later_join_only_when_the_store_may_grow() {
+        let site = Site {
+            contents: vec![vec![1, 0, 1], vec![1, 5, 1], vec![2, 5, 1]],
+        };
+        let calendar = |grow| Calendar {
+            cycles: 2,
+            cycle_weeks: 1,
+            compare: Compare::Raw,
+            grow,
+        };
+        let sites = [site];
+        assert_eq!(read(&sites, calendar(false)).page_count(), 2);
+        let grown = read(&sites, calendar(true));
+        assert_eq!((grown.page_count(), grown.first_pages()), (3, 2));
+        assert_eq!(grown.joining(1).collect::<Vec<_>>(), [PageId(2)]);
+        for spec in [
+            "rns",
+            "directory-neighbours",
+            "cluster-neighbours",
+            "gsb",
+            "cohorts",
+            "azar",
+        ] {
+            let cycles = replay(&grown, spec, 3, Since::Copy);
+            let downloads: Vec<u64> = cycles.iter().map(|cycle| cycle.downloads).collect();
+            assert_eq!(downloads, [3, 3], "{spec}");
+            assert_eq!(cycles[1].changed, 1, "{spec}");
+        }
     }
 }

@@ -8,8 +8,9 @@
 //!
 //! Invariant: pages are numbered in the order in which they join, within a cycle by site and page.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use turnstone_frontier::PageId;
 use turnstone_linkgraph::LinkGraph;
@@ -73,7 +74,9 @@ pub struct SiteStore {
     words: Words,
     link_map: OnceLock<Arc<LinkMap>>,
     importance: OnceLock<Arc<[f64]>>,
-    clusters: OnceLock<cluster::Features>,
+    features: OnceLock<cluster::Features>,
+    /// By how many clusters were asked for.
+    clusters: Mutex<BTreeMap<usize, Arc<ClusterMap>>>,
 }
 
 impl SiteStore {
@@ -170,14 +173,21 @@ impl Store for SiteStore {
     }
 
     fn clusters(&self, count: usize) -> Arc<ClusterMap> {
-        let first = self.first_pages();
-        let features = self
+        let draw = || {
+            let first = &self.looks[..self.first_pages()];
+            let features = self
+                .features
+                .get_or_init(|| cluster::Features::of(first, &self.words, &self.graph));
+            let mut clusters = features.clusters(count);
+            // Pages that join later look like nothing yet.
+            clusters.of_page.resize(self.page_count(), ClusterMap::NONE);
+            Arc::new(ClusterMap::new(clusters.of_page, clusters.nearest))
+        };
+        let mut drawn = self
             .clusters
-            .get_or_init(|| cluster::Features::of(&self.looks[..first], &self.words, &self.graph));
-        let mut clusters = features.clusters(count);
-        // Pages that join later look like nothing yet.
-        clusters.of_page.resize(self.page_count(), ClusterMap::NONE);
-        Arc::new(ClusterMap::new(clusters.of_page, clusters.nearest))
+            .lock()
+            .expect("nobody panics while drawing clusters");
+        Arc::clone(drawn.entry(count).or_insert_with(draw))
     }
 
     fn importance(&self) -> Arc<[f64]> {
@@ -346,7 +356,8 @@ impl Gatherer {
             words: self.words,
             link_map: OnceLock::new(),
             importance: OnceLock::new(),
-            clusters: OnceLock::new(),
+            features: OnceLock::new(),
+            clusters: Mutex::default(),
         }
     }
 }
