@@ -139,18 +139,19 @@ impl Changes {
             .iter()
             .map(|budget| budget.pages(store.first_pages()))
             .collect();
+        let since = match self.since {
+            Than::Copy => Since::Copy,
+            Than::LastCycle => Since::LastCycle,
+        };
         let mut bounds: Vec<(u64, Measures)> = Vec::new();
         let mut outcomes: Vec<Outcome> = Vec::new();
         for &budget in &budgets {
-            bounds.push((budget, changes::bound(&store, budget)));
+            bounds.push((budget, changes::bound(&store, budget, since)));
             let question = Question {
                 store: &store,
                 cycle_weeks: self.cycle_weeks,
                 budget,
-                since: match self.since {
-                    Than::Copy => Since::Copy,
-                    Than::LastCycle => Since::LastCycle,
-                },
+                since,
                 seeds: (self.seed, self.seeds),
             };
             for spec in &specs {
