@@ -17,6 +17,19 @@ use turnstone_linkgraph::LinkGraph;
 /// How long a recorded host takes to answer when politeness is on.
 const ANSWER_MS: u64 = 200;
 
+/// What a crawl starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// Who links to whom.
+    pub graph: &'a LinkGraph,
+    /// By page; empty means one host for all.
+    pub hosts: &'a [HostId],
+    /// The pages a user would name, by id.
+    pub seeds: &'a [PageId],
+    /// How gently hosts are asked.
+    pub politeness: Politeness,
+}
+
 /// A crawl of a recorded link graph.
 #[derive(Debug)]
 pub struct Replay<'a, P> {
@@ -30,13 +43,14 @@ pub struct Replay<'a, P> {
 }
 
 impl<'a, P: Policy> Replay<'a, P> {
-    /// Announces every page of the web. `hosts` is by page; empty means one host for all.
-    pub fn start(
-        graph: &'a LinkGraph,
-        hosts: &[HostId],
-        policy: P,
-        politeness: Politeness,
-    ) -> Self {
+    /// Announces every page of the web.
+    pub fn start(start: Start<'a>, policy: P) -> Self {
+        let Start {
+            graph,
+            hosts,
+            seeds,
+            politeness,
+        } = start;
         let mut scheduler = Scheduler::new(policy, politeness);
         let polite = politeness != Politeness::OFF;
         for page in graph.pages() {
@@ -47,15 +61,8 @@ impl<'a, P: Policy> Replay<'a, P> {
                 None
             };
             let host = host.unwrap_or_default();
-            scheduler.observe(
-                &Event::Discovered {
-                    page,
-                    host,
-                    seed: false,
-                },
-                Tick(0),
-                graph,
-            );
+            let seed = seeds.binary_search(&page).is_ok();
+            scheduler.observe(&Event::Discovered { page, host, seed }, Tick(0), graph);
         }
         Self {
             graph,

@@ -110,7 +110,8 @@ fn generate(pages: usize, links_per_page: f64, to: &Path) -> Outcome {
         |_| format!("{pages} pages"),
         || web.write(sink, &mut |_| {}),
     );
-    Ok(written?)
+    written?;
+    Ok(())
 }
 
 fn load(path: &Path) -> Result<StoredGraph, Box<dyn std::error::Error>> {

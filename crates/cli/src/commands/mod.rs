@@ -2,6 +2,7 @@
 
 mod backtest;
 mod completions;
+mod generate;
 mod info;
 mod policies;
 mod rank;
@@ -20,6 +21,9 @@ pub(crate) enum Command {
     Backtest(backtest::Backtest),
     /// Score every page of a recorded web: PageRank or in-degree
     Rank(rank::Rank),
+    /// Make synthetic webs of any size, for scale tests and demos
+    #[command(subcommand)]
+    Generate(generate::Generate),
     /// Tell what a recorded web holds
     Info(info::Info),
     /// List every policy with its parameters, paper and cost
@@ -33,6 +37,7 @@ impl Command {
         match self {
             Self::Backtest(command) => command.run(output),
             Self::Rank(command) => command.run(output),
+            Self::Generate(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Policies(command) => command.run(output),
             Self::Completions(command) => command.run(output),

@@ -17,7 +17,7 @@ use turnstone_policy::mass::as_fraction;
 use turnstone_policy::{Spec, SpecError};
 
 use super::{LogSpaced, Watch};
-use crate::replay::Replay;
+use crate::replay::{Replay, Start};
 
 /// How exactly the truth is known: far finer than any share that is reported.
 const TRUTH_TOLERANCE: f64 = 1e-10;
@@ -148,13 +148,27 @@ pub fn run(
 ) -> Result<Outcome, SpecError> {
     let policy = coverage::build(spec, question.trust, question.goal)?;
     let started = Instant::now();
+    let seeds: Vec<PageId> = question
+        .trust
+        .masses()
+        .iter()
+        .map(|(page, _)| *page)
+        .collect();
     let Question {
         graph,
         hosts,
         politeness,
         ..
     } = *question;
-    let mut replay = Replay::start(graph, hosts, policy, politeness);
+    let mut replay = Replay::start(
+        Start {
+            graph,
+            hosts,
+            seeds: &seeds,
+            politeness,
+        },
+        policy,
+    );
     let mut tally = Tally::new(truth.for_spec(spec), question.goal);
     let stopped_by = loop {
         let coverage = replay.scheduler().coverage();

@@ -236,21 +236,25 @@ impl GeneratedWeb {
         urls
     }
 
-    /// Streams the web into files; `watch` is told now and then how many pages are done.
+    /// Streams the web into files; `watch` is told now and then how many pages are done. Returns how
+    /// many links there are.
     pub fn write(
         &self,
         mut sink: Box<dyn PageSink>,
         watch: &mut dyn FnMut(u64),
-    ) -> Result<(), WriteError> {
+    ) -> Result<u64, WriteError> {
         let mut url = String::new();
+        let mut link_count = 0;
         self.for_each_page(|page, links| {
+            link_count += links.len() as u64;
             self.url(page, &mut url);
             if page.0 % TASK_PAGES == 0 {
                 watch(u64::from(page.0));
             }
             sink.page(links, Some(&url))
         })?;
-        sink.finish()
+        sink.finish()?;
+        Ok(link_count)
     }
 }
 

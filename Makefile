@@ -1,0 +1,35 @@
+# Everything a newcomer or CI runs. Needs a Rust toolchain, make and a C compiler; the rest is here.
+
+CARGO ?= cargo
+TURNSTONE = target/release/turnstone
+
+.PHONY: demo test check lint build bench conformance clean
+
+## demo: generate a small web, compare the coverage policies on it, write demo/report.html
+demo: build
+	mkdir -p demo
+	$(TURNSTONE) generate graph --pages 50000 --output demo/web
+	$(TURNSTONE) backtest coverage demo/web --trusted top:10 \
+	    --report demo/report.html --plot demo/coverage.svg
+	@echo "Open demo/report.html to see the curves."
+
+## test: everything CI runs: format, lints, all tests of all crates
+test: check
+	$(CARGO) test --workspace --quiet
+
+## check: format and lints, warnings are errors
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
+
+build:
+	$(CARGO) build --release --quiet
+
+## bench: measure; BENCH="PAGES LINKS_PER_PAGE" sets the size of the generated web
+BENCH ?= 1000000 12
+bench:
+	bench/run $(BENCH)
+
+clean:
+	$(CARGO) clean
+	rm -rf demo

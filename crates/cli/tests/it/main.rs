@@ -1,0 +1,8 @@
+//! The binary as a user meets it, and the rules of the house.
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod coverage;
+mod run;
+mod tidy;
+mod webs;
