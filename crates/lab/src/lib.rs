@@ -4,6 +4,7 @@
 //! same scheduler as the live crawl and answers from the record.
 
 pub mod backtest;
+pub mod cluster;
 pub mod discovery;
 pub mod figure;
 pub mod generate;

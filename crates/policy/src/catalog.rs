@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{breadth_first, coverage, discovery, importance, liveness};
+use crate::{breadth_first, changes, coverage, discovery, importance, liveness};
 
 /// The questions Turnstone answers with the fewest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,7 @@ pub fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
         importance::POLICIES,
         liveness::POLICIES,
         discovery::POLICIES,
+        changes::POLICIES,
         &[breadth_first::INFO],
     ];
     ALL.iter().copied().flatten()

@@ -6,6 +6,7 @@
 
 pub mod breadth_first;
 pub mod catalog;
+pub mod changes;
 pub mod coverage;
 pub mod discovery;
 pub mod importance;

@@ -2,6 +2,8 @@
 //! save/restore at any event.
 #![allow(clippy::unwrap_used)]
 
+mod changes_invariants;
+mod changes_reference;
 mod changing_web;
 mod coverage_invariants;
 mod coverage_reference;
@@ -10,4 +12,5 @@ mod importance_reference;
 mod liveness_invariants;
 mod liveness_reference;
 mod old_web;
+mod store;
 mod web;

@@ -1,5 +1,6 @@
 //! `turnstone backtest QUESTION WEB`
 
+mod changes;
 mod coverage;
 mod discovery;
 mod importance;
@@ -25,6 +26,8 @@ pub(crate) enum Backtest {
     Liveness(liveness::Liveness),
     /// Which known pages lead to most of the new ones?
     Discovery(discovery::Discovery),
+    /// Of the stored pages a policy fetches again, how many have changed, and how fresh is the store?
+    Changes(Box<changes::Changes>),
 }
 
 impl Backtest {
@@ -35,6 +38,7 @@ impl Backtest {
             Self::Trap(command) => command.run(output),
             Self::Liveness(command) => command.run(output),
             Self::Discovery(command) => command.run(output),
+            Self::Changes(command) => command.run(output),
         }
     }
 }
