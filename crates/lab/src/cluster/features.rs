@@ -186,13 +186,17 @@ mod tests {
             let terms = ["guide", "press"][index as usize % 2];
             let address: Address = words.address("https://example.org/", &url);
             Look {
-                words: if index % 2 == 0 {
+                words: if index.is_multiple_of(2) {
                     5000 + index
                 } else {
                     100 + index
                 },
                 images: index % 2,
-                bytes: if index % 2 == 0 { 90_000 } else { 4000 },
+                bytes: if index.is_multiple_of(2) {
+                    90_000
+                } else {
+                    4000
+                },
                 terms: vec![(words.number(terms), 5), (words.number("the"), 9)],
                 address,
             }
