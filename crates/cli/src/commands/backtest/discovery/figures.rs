@@ -177,7 +177,7 @@ fn most_covers(summary: &Summary) -> Figure {
 }
 
 fn histogram(summary: &Summary) -> Figure {
-    let mut counts = vec![0u32; COVER_SIZES_MAX];
+    let mut counts = [0u32; COVER_SIZES_MAX];
     for (_, new, gains) in &summary.covers {
         let (size, _) = most_of(*new, gains);
         counts[size.clamp(1, COVER_SIZES_MAX) - 1] += 1;
