@@ -63,7 +63,7 @@ fn backtest(arguments: &str) -> Ran {
         for figure in [
             "Figure 2.",
             "Figure 3c.",
-            "Figure 5.",
+            "Figure 4.",
             "Figure 7.",
             "Figure 9.",
         ] {
