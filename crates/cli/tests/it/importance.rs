@@ -78,10 +78,6 @@ fn a_history_changes_by_itself() {
     let json = done(folder.path(), command).json();
     assert_eq!(json["pages"], 2);
     assert_eq!(json["results"][1]["gone"], 1, "one page vanished");
-    let command = "backtest importance tiny.jsonl.zst --visits 2000 --json \
-                   --policies opic:window=interpolation";
-    let json = done(folder.path(), command).json();
-    assert!(at_end(&json, "opic:window=interpolation", "error_all") < 10.0);
 }
 
 #[test]

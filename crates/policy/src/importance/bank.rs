@@ -110,6 +110,24 @@ impl Bank {
         }
     }
 
+    /// Gives the same to each of some pages that are nodes.
+    #[inline]
+    pub(crate) fn give_each(&mut self, pages: &[PageId], cash: u64, ranking: &mut Ranking) {
+        // Looking at all ranks first lets their cache misses overlap; raising them one by one
+        // would wait for each in turn.
+        let ranked = pages.iter().filter(|page| ranking.rank(**page) > 0);
+        if self.purses.is_none() && ranked.count() == pages.len() {
+            for &page in pages {
+                ranking.raise(page, cash);
+            }
+            return;
+        }
+        for &holder in pages {
+            let index = holder.index();
+            self.give(Node { index, holder }, cash, ranking);
+        }
+    }
+
     /// Gives cash to the virtual page.
     #[inline]
     pub(crate) fn give_virtual(&mut self, cash: u64) {

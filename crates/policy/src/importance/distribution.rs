@@ -38,13 +38,7 @@ impl Opic {
     #[inline]
     fn divide_alike(&mut self, cash: u64, links: &[PageId], ranking: &mut Ranking) {
         let part = self.shares.divide(cash, links.len(), 0).external;
-        for &link in links {
-            let node = Node {
-                index: link.index(),
-                holder: link,
-            };
-            self.bank.give(node, part, ranking);
-        }
+        self.bank.give_each(links, part, ranking);
         self.bank.give_virtual(cash - part * links.len() as u64);
     }
 
