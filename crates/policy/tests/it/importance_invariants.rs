@@ -193,7 +193,7 @@ fn reads(spec: &str, pages: u32, visits: usize) -> (Vec<u32>, f64) {
 fn chance_reads_pages_independently_of_their_cash() {
     let (reads, clock) = reads("opic:select=random,pay=eager", 500, 20_000);
     // Poisson: the variance is the mean, 40.
-    let mean = reads.iter().sum::<u32>() as f64 / 500.0;
+    let mean = f64::from(reads.iter().sum::<u32>()) / 500.0;
     let variance = reads
         .iter()
         .map(|n| (f64::from(*n) - mean).powi(2))
