@@ -15,7 +15,7 @@ pub use rankmass::{Push, RankMass};
 pub use trust::{Trust, TrustError};
 pub use windowed::{Sweep, Window, WindowOf, WindowedRankMass};
 
-use turnstone_frontier::Policy;
+use turnstone_frontier::{PageId, Policy};
 
 use crate::breadth_first::BreadthFirst;
 use crate::catalog::{ParameterInfo, PolicyInfo, Question};
@@ -61,6 +61,29 @@ pub enum Dangling {
     Jump,
     /// Nowhere: it leaks, and the guarantee may be out of reach.
     Leak,
+}
+
+/// Divides the mass a page pushes: among its links or, without links, as [`Dangling`] says. Returns
+/// what leaked or could not be divided evenly.
+#[inline]
+fn divide(
+    pushed: u64,
+    links: &[PageId],
+    (dangling, trust): (Dangling, &Trust),
+    mut give: impl FnMut(PageId, u64),
+) -> u64 {
+    if links.is_empty() {
+        return match dangling {
+            Dangling::Leak => pushed,
+            Dangling::Jump => trust.split(pushed, give),
+        };
+    }
+    let count = links.len() as u64;
+    let share = pushed / count;
+    if share > 0 {
+        links.iter().for_each(|&link| give(link, share));
+    }
+    pushed - share * count
 }
 
 /// A policy that answers the coverage question.
@@ -198,6 +221,6 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
 
 /// Whether a spec can be built, without a web at hand.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    let nobody = Trust::alike([turnstone_frontier::PageId(0)]).expect("one page can be trusted");
+    let nobody = Trust::alike([PageId(0)]).expect("one page can be trusted");
     build(spec, &nobody, Goal::default()).map(|_| ())
 }

@@ -24,7 +24,7 @@ use turnstone_frontier::{
     Coverage, Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick,
 };
 
-use super::{CoveragePolicy, Dangling, Goal, NEGLIGIBLE, RETRY_MS, Trust};
+use super::{CoveragePolicy, Dangling, Goal, NEGLIGIBLE, RETRY_MS, Trust, divide};
 use crate::mass::{Fraction, ONE};
 
 /// Which fetched pages are expanded before a new page is paid for.
@@ -105,23 +105,10 @@ impl RankMass {
         let pushed = self.goal.damping.of_rounded_up(residual);
         self.covered += residual - pushed;
         self.pushes += 1;
-        if links.is_empty() {
-            self.lost += match self.dangling {
-                Dangling::Leak => pushed,
-                Dangling::Jump => self
-                    .trust
-                    .split(pushed, |page, share| ranking.raise(page, share)),
-            };
-            return;
-        }
-        let count = links.len() as u64;
-        let share = pushed / count;
-        self.lost += pushed - share * count;
-        if share > 0 {
-            for &link in links {
-                ranking.raise(link, share);
-            }
-        }
+        let dangling = (self.dangling, &self.trust);
+        self.lost += divide(pushed, links, dangling, |page, mass| {
+            ranking.raise(page, mass)
+        });
     }
 
     /// Expands fetched pages as far as the order asks before another page is fetched.

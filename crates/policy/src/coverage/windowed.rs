@@ -18,7 +18,7 @@ use turnstone_frontier::{
     Coverage, Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
 };
 
-use super::{CoveragePolicy, Dangling, Goal, NEGLIGIBLE, RETRY_MS, Trust};
+use super::{CoveragePolicy, Dangling, Goal, NEGLIGIBLE, RETRY_MS, Trust, divide};
 use crate::mass::ONE;
 
 /// What the window is a share of.
@@ -191,16 +191,11 @@ impl WindowedRankMass {
 
     /// The best pages of the frontier, as many as the window asks for.
     fn take_window(&mut self) -> Vec<PageId> {
-        let whole = match self.window.of {
-            WindowOf::Frontier => self.frontier.len() as u64,
+        let (share, whole) = match self.window.of {
+            WindowOf::Frontier => (self.window.share, self.frontier.len() as u64),
             // Nothing fetched yet: the store starts with the trusted pages.
-            WindowOf::Fetched if self.fetched == 0 => self.frontier.len() as u64,
-            WindowOf::Fetched => self.fetched,
-        };
-        let share = if self.fetched == 0 && self.window.of == WindowOf::Fetched {
-            1.0
-        } else {
-            self.window.share
+            WindowOf::Fetched if self.fetched == 0 => (1.0, self.frontier.len() as u64),
+            WindowOf::Fetched => (self.window.share, self.fetched),
         };
         // Tolerant of 0.1 * 30 being a little more than 3.
         let wanted = (share * whole as f64 - 1e-9).ceil().max(1.0) as usize;
@@ -238,24 +233,11 @@ impl WindowedRankMass {
         let pushed = self.goal.damping.of_rounded_up(residual);
         self.covered += residual - pushed;
         self.pushes += 1;
-        if links.is_empty() {
-            self.lost += match self.dangling {
-                Dangling::Leak => pushed,
-                Dangling::Jump => {
-                    let trust = self.trust.clone();
-                    trust.split(pushed, |page, share| self.receive(page, share))
-                }
-            };
-            return;
-        }
-        let count = links.len() as u64;
-        let share = pushed / count;
-        self.lost += pushed - share * count;
-        if share > 0 {
-            for &link in links {
-                self.receive(link, share);
-            }
-        }
+        let trust = self.trust.clone();
+        let dangling = (self.dangling, &trust);
+        self.lost += divide(pushed, links, dangling, |page, mass| {
+            self.receive(page, mass)
+        });
     }
 
     fn held_by_fetched(&self) -> u64 {
