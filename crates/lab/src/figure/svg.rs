@@ -167,7 +167,7 @@ fn place_names(out: &mut String, mut names: Vec<(f64, usize, &str, &str)>) {
     let apart = NAME_HEIGHT.min(room);
     let mut lowest = TOP;
     let count = names.len();
-    for (place, (end, _, hue, name)) in names.into_iter().enumerate() {
+    for (place, (end, index, hue, name)) in names.into_iter().enumerate() {
         // Leave room below for those still to come.
         let ceiling = down(0.0) - (count - place - 1) as f64 * apart;
         let at = end.max(lowest).min(ceiling);
@@ -176,9 +176,10 @@ fn place_names(out: &mut String, mut names: Vec<(f64, usize, &str, &str)>) {
         let _ = write!(
             out,
             "<line x1=\"{left:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"{hue}\" \
-             stroke-width=\"3\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left + 12.0,
-            left + 17.0,
+             stroke-dasharray=\"{}\" stroke-width=\"3\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            left + 16.0,
+            DASHES[index / HUES.len() % DASHES.len()],
+            left + 21.0,
             at + 4.5,
             escape(&shortened(name))
         );

@@ -107,7 +107,7 @@ impl RankMass {
         self.pushes += 1;
         let dangling = (self.dangling, &self.trust);
         self.lost += divide(pushed, links, dangling, |page, mass| {
-            ranking.raise(page, mass)
+            ranking.raise(page, mass);
         });
     }
 

@@ -236,7 +236,7 @@ impl WindowedRankMass {
         let trust = self.trust.clone();
         let dangling = (self.dangling, &trust);
         self.lost += divide(pushed, links, dangling, |page, mass| {
-            self.receive(page, mass)
+            self.receive(page, mass);
         });
     }
 
