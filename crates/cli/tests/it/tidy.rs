@@ -9,8 +9,21 @@ const EDGES: &[(&str, &[&str])] = &[
     ("policy", &["frontier"]),
     ("linkgraph", &["frontier"]),
     ("fetch", &[]),
-    ("lab", &["frontier", "policy", "linkgraph"]),
-    ("cli", &["frontier", "policy", "linkgraph", "lab", "fetch"]),
+    ("pagestore", &["frontier"]),
+    ("crawl", &["frontier", "pagestore", "fetch"]),
+    ("lab", &["frontier", "policy", "linkgraph", "pagestore"]),
+    (
+        "cli",
+        &[
+            "frontier",
+            "policy",
+            "linkgraph",
+            "lab",
+            "fetch",
+            "pagestore",
+            "crawl",
+        ],
+    ),
 ];
 
 /// The longest a source file may be, tests and tables excepted.

@@ -1,0 +1,3 @@
+//! The live crawl: one task owns the scheduler, many fetch.
+//!
+//! Not here: which policy runs, the terminal.

@@ -1,0 +1,3 @@
+//! What a crawl directory remembers.
+//!
+//! Invariant: what was acknowledged is on disk. Not here: policies, HTTP.
