@@ -48,6 +48,8 @@ pub enum Entry<'a> {
         host: HostId,
         /// Named by the user rather than found through a link.
         seed: bool,
+        /// Links from the nearest seed, as far as is known.
+        depth: u8,
         /// The fingerprint of its canonical URL.
         key: Key,
         /// The URL as found.
@@ -119,8 +121,8 @@ pub struct Outcome<'a> {
     pub settled: Settled,
     /// Distinct links, in the order of the page; only for a page that was fetched.
     pub links: Links<'a>,
-    /// The entry of the last copy, where this one brought none; set by the store.
-    pub copy: Position,
+    /// The entry of the page's outcome before this one, 0 if it is the first; set by the store.
+    pub before: Position,
     /// What is known beyond.
     pub facts: Facts,
 }
@@ -164,7 +166,7 @@ impl Outcome<'_> {
             links: Links::Ids(&[]),
             page: self.page,
             settled: self.settled,
-            copy: self.copy,
+            before: self.before,
             facts: self.facts,
         }
     }
@@ -218,6 +220,7 @@ impl Entry<'_> {
                 page,
                 host,
                 seed,
+                depth,
                 key,
                 url,
                 refused: (class, detail),
@@ -225,6 +228,7 @@ impl Entry<'_> {
                 out.put_number(u64::from(page.0));
                 out.put_number(u64::from(host.0));
                 out.push(u8::from(*seed));
+                out.push(*depth);
                 out.extend_from_slice(&key.to_bytes());
                 out.put_bytes(url.as_bytes());
                 out.put_bytes(class.as_bytes());
@@ -306,6 +310,7 @@ impl<'a> Entry<'a> {
                 page: PageId(from.small()?),
                 host: HostId(from.small()?),
                 seed: from.byte()? != 0,
+                depth: from.byte()?,
                 key: Key::from_bytes(from.array()?),
                 url: from.text()?,
                 refused: (from.text()?, from.text()?),
@@ -380,7 +385,7 @@ impl<'a> Outcome<'a> {
             }
             other => out.push(code(&SETTLED, other)),
         }
-        out.put_number(self.copy.0);
+        out.put_number(self.before.0);
         let mut facts = Vec::new();
         self.facts.put(&mut facts);
         out.put_bytes(&facts);
@@ -393,7 +398,7 @@ impl<'a> Outcome<'a> {
     fn read(from: &mut Cursor<'a>) -> Result<Self, Malformed> {
         let page = PageId(from.small()?);
         let settled = read_settled(from)?;
-        let copy = Position(from.number()?);
+        let before = Position(from.number()?);
         let mut inner = Cursor::new(from.bytes()?);
         let facts = Facts::read(&mut inner)?;
         inner.end()?;
@@ -403,7 +408,7 @@ impl<'a> Outcome<'a> {
             page,
             settled,
             links: Links::Bytes(bytes),
-            copy,
+            before,
             facts,
         })
     }
@@ -416,12 +421,24 @@ fn read_settled(from: &mut Cursor<'_>) -> Result<Settled, Malformed> {
     })
 }
 
-/// What expanding a page again needs of its outcome: its links, or where they are.
+/// What expanding a page again needs of its outcome: its links, or where to look for them.
 pub(crate) enum LastCopy {
     /// The links were appended to the buffer.
     Here,
-    /// The last copy is elsewhere; nowhere if 0.
-    At(Position),
+    /// This outcome brought no copy; the one before it is there, nowhere if 0.
+    Before(Position),
+}
+
+/// The outcome before this one.
+pub(crate) fn read_before(bytes: &[u8]) -> Result<Position, Malformed> {
+    let mut from = Cursor::new(bytes);
+    if from.byte()? != OUTCOME {
+        return Err(Malformed("not the outcome of a page"));
+    }
+    from.number()?; // tick
+    from.small()?; // page
+    read_settled(&mut from)?;
+    Ok(Position(from.number()?))
 }
 
 /// Reads only the links of an outcome: the hot path of policies that look back.
@@ -433,9 +450,9 @@ pub(crate) fn read_copy(bytes: &[u8], into: &mut Vec<PageId>) -> Result<LastCopy
     from.number()?; // tick
     from.small()?; // page
     let settled = read_settled(&mut from)?;
-    let copy = Position(from.number()?);
+    let before = Position(from.number()?);
     if !matches!(settled, Settled::Fetched(_)) {
-        return Ok(LastCopy::At(copy));
+        return Ok(LastCopy::Before(before));
     }
     from.bytes()?; // facts
     read_links(from.take(from.left())?, |link| into.push(link))?;

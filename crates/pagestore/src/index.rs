@@ -4,9 +4,9 @@
 //! each URL its page; for each host its name; for each authority its robots.txt. The index is a
 //! fold like any other: the same function builds it on opening and keeps it up while appending.
 //!
-//! Cost: 24 bytes a page, and the key table's 17 to 34.
+//! Cost: 24 bytes a page, the key table's 17 to 34, and 10 for each distinct text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use turnstone_frontier::{Fault, HostId, PageId, Tick};
 
@@ -71,6 +71,7 @@ struct Slot {
     /// What it was before it was handed out.
     before: PageState,
     stored: bool,
+    depth: u8,
 }
 
 /// What the last process said of itself when it took the crawl over.
@@ -98,6 +99,10 @@ pub struct Index {
     hosts: HashMap<Box<str>, HostId>,
     robots: BTreeMap<Box<str>, Position>,
     notes: BTreeMap<Box<str>, Position>,
+    /// Hashes of every visible text ever fetched.
+    texts: HashSet<u64>,
+    /// Targets of redirects: how many in a row led there.
+    redirects: HashMap<PageId, u32>,
     stored: u64,
     capture: Option<Capture>,
     sessions: Vec<Session>,
@@ -132,6 +137,7 @@ impl Index {
             Entry::Page {
                 page,
                 host: of,
+                depth,
                 key,
                 refused,
                 ..
@@ -150,6 +156,7 @@ impl Index {
                     state,
                     before: state,
                     stored: false,
+                    depth: *depth,
                 });
                 self.counts[state as usize] += 1;
                 self.keys.insert(*key, *page);
@@ -161,6 +168,12 @@ impl Index {
                 self.settle(outcome.page, outcome.settled);
                 self.slots[outcome.page.index()].outcome_at = at;
                 self.capture = outcome.facts.capture.or(self.capture);
+                if let Settled::Fetched(_) = outcome.settled {
+                    self.texts.insert(outcome.facts.text_hash);
+                }
+                if let Settled::Moved(to) = outcome.settled {
+                    self.redirects.insert(to, outcome.facts.redirects);
+                }
             }
             Entry::Robots { authority, .. } => {
                 self.robots.insert((*authority).into(), at);
@@ -238,6 +251,21 @@ impl Index {
     /// Whether a page was ever fetched.
     pub fn is_stored(&self, page: PageId) -> bool {
         self.slots[page.index()].stored
+    }
+
+    /// Links from the nearest seed, as far as was known when the page was found.
+    pub fn depth(&self, page: PageId) -> u8 {
+        self.slots[page.index()].depth
+    }
+
+    /// Whether a visible text was ever fetched.
+    pub fn has_text(&self, text_hash: u64) -> bool {
+        self.texts.contains(&text_hash)
+    }
+
+    /// How many redirects in a row led to a page.
+    pub fn redirects(&self, page: PageId) -> u32 {
+        self.redirects.get(&page).copied().unwrap_or(0)
     }
 
     /// The host of a page.

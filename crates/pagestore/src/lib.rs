@@ -39,5 +39,5 @@ pub use journal::{Position, Scan, Syncer};
 pub use keys::{Key, Keyer};
 pub use lock::Lock;
 pub use seen::Seen;
-pub use store::{NewPage, Reader, Store};
+pub use store::{LinksBefore, NewPage, Reader, Store};
 pub use tally::{HostTally, Tally};

@@ -15,7 +15,7 @@ use turnstone_frontier::{self as frontier, HostId, PageId, Tick};
 
 use crate::checkpoint;
 use crate::disk::Disk;
-use crate::entry::{Entry, LastCopy, Outcome, Settled, read_copy};
+use crate::entry::{Entry, LastCopy, Outcome, Settled, read_before, read_copy};
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::index::{Index, PageState};
@@ -35,6 +35,8 @@ pub struct NewPage<'a> {
     pub host: HostId,
     /// Named by the user rather than found through a link.
     pub seed: bool,
+    /// Links from the nearest seed, as far as is known.
+    pub depth: u8,
     /// Why it is not going to be asked for, as class and detail; both empty if it is.
     pub refused: (&'a str, &'a str),
 }
@@ -186,6 +188,7 @@ impl Store {
             url,
             host,
             seed,
+            depth,
             refused,
         } = new;
         let page = PageId::from_index(self.index.page_count());
@@ -193,6 +196,7 @@ impl Store {
             page,
             host,
             seed,
+            depth,
             key,
             url,
             refused,
@@ -202,11 +206,8 @@ impl Store {
     }
 
     /// Settles a page.
-    pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) -> Result<(), StoreError> {
-        outcome.copy = match (outcome.settled, self.index.outcome_at(outcome.page)) {
-            (Settled::Fetched(_), _) | (_, None) => Position(0),
-            (_, Some(before)) => self.copy_of(before)?,
-        };
+    pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) {
+        outcome.before = self.index.outcome_at(outcome.page).unwrap_or_default();
         let digest = outcome
             .facts
             .digest
@@ -215,16 +216,6 @@ impl Store {
         if let Some(digest) = digest {
             self.unseen.push_back((digest, at));
         }
-        Ok(())
-    }
-
-    /// The entry of the copy that an outcome left in force.
-    fn copy_of(&self, outcome_at: Position) -> Result<Position, StoreError> {
-        let outcome = self.outcome_at(outcome_at)?;
-        Ok(match outcome.settled {
-            Settled::Fetched(_) => outcome_at,
-            Settled::Failed(_) | Settled::Moved(_) => outcome.copy,
-        })
     }
 
     /// Writes all entries that wait; on failure they wait on.
@@ -317,17 +308,19 @@ impl Store {
 
     /// What is known of the copy of a page in the store.
     pub fn copy(&self, page: PageId) -> Result<Option<Facts>, StoreError> {
-        let Some(last) = self.index.outcome_at(page) else {
-            return Ok(None);
-        };
-        match self.copy_of(last)? {
-            Position(0) => Ok(None),
-            at => Ok(Some(self.outcome_at(at)?.facts)),
+        let mut at = self.index.outcome_at(page);
+        while let Some(here) = at {
+            let outcome = self.outcome_at(here)?;
+            if let Settled::Fetched(_) = outcome.settled {
+                return Ok(Some(outcome.facts));
+            }
+            at = Some(outcome.before).filter(|before| *before != Position(0));
         }
+        Ok(None)
     }
 
     /// The outcome at a position, without its links.
-    fn outcome_at(&self, at: Position) -> Result<Outcome<'static>, StoreError> {
+    pub fn outcome_at(&self, at: Position) -> Result<Outcome<'static>, StoreError> {
         let mut buffer = self.buffer.borrow_mut();
         match self.entry(at, &mut buffer)? {
             Entry::Outcome(outcome) => Ok(outcome.without_links()),
@@ -376,22 +369,51 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The links as they were known when the journal ended at a position: for folding it again.
+    pub fn links_before(&self, end: Position) -> LinksBefore<'_> {
+        LinksBefore { store: self, end }
+    }
+
+    fn links_before_into(&self, end: Position, page: PageId, links: &mut Vec<PageId>) {
+        links.clear();
+        let mut bytes = self.buffer.borrow_mut();
+        let mut at = self.index.outcome_at(page).unwrap_or_default();
+        while at != Position(0) {
+            let read = self.journal.entry_bytes(at, &mut bytes);
+            let entry = read.unwrap_or_else(|error| panic!("links of page {page}: {error}"));
+            let next = if at >= end {
+                read_before(entry).map(LastCopy::Before)
+            } else {
+                read_copy(entry, links)
+            };
+            at = match next.unwrap_or_else(|error| panic!("links of page {page}: {error}")) {
+                LastCopy::Here => return,
+                LastCopy::Before(before) => before,
+            };
+        }
+    }
+}
+
 impl frontier::Links for Store {
     /// Reads from the journal. A disk that cannot be read any more ends the process: the crawl
     /// is on it, whole, and resumes when the disk is back.
     fn links_of<'a>(&'a self, page: PageId, links: &'a mut Vec<PageId>) -> &'a [PageId] {
-        links.clear();
-        let mut bytes = self.buffer.borrow_mut();
-        let mut at = self.index.outcome_at(page);
-        while let Some(here) = at {
-            let read = self.journal.entry_bytes(here, &mut bytes);
-            let entry = read.unwrap_or_else(|error| panic!("links of page {page}: {error}"));
-            let copy = read_copy(entry, links);
-            at = match copy.unwrap_or_else(|error| panic!("links of page {page}: {error}")) {
-                LastCopy::Here | LastCopy::At(Position(0)) => None,
-                LastCopy::At(before) => Some(before),
-            };
-        }
+        self.links_before_into(Position(u64::MAX), page, links);
+        links
+    }
+}
+
+/// The links of pages as they were at some place of the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct LinksBefore<'s> {
+    store: &'s Store,
+    end: Position,
+}
+
+impl frontier::Links for LinksBefore<'_> {
+    fn links_of<'a>(&'a self, page: PageId, links: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.store.links_before_into(self.end, page, links);
         links
     }
 }

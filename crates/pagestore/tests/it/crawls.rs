@@ -57,6 +57,7 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
                         url: &url,
                         host,
                         seed,
+                        depth: 3,
                         refused,
                     },
                 );
@@ -103,13 +104,13 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
                 ..Facts::default()
             };
             let settled = Settled::Fetched(Change::New);
-            return settle(store, tick, page(*number), settled, &links, facts);
+            settle(store, tick, page(*number), settled, &links, facts);
         }
         Deed::Fail(number, fault) => {
             let fault =
                 [Fault::Gone, Fault::Unknown, Fault::Refused, Fault::Lost][usize::from(*fault)];
             let facts = Facts::refused("timeout", "no answer within 10 s");
-            return settle(
+            settle(
                 store,
                 tick,
                 page(*number),
@@ -120,7 +121,7 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
         }
         Deed::Move(number, to) => {
             let settled = Settled::Moved(page(*to));
-            return settle(store, tick, page(*number), settled, &[], Facts::default());
+            settle(store, tick, page(*number), settled, &[], Facts::default());
         }
         Deed::Hold(host, until) => {
             let host = HostId(host % store.index().host_count() as u32);
@@ -150,18 +151,18 @@ fn settle(
     settled: Settled,
     links: &[PageId],
     facts: Facts,
-) -> Result<(), StoreError> {
-    let (links, copy) = (Links::Ids(links), Position(0));
+) {
+    let (links, before) = (Links::Ids(links), Position(0));
     store.settle(
         tick,
         Outcome {
             page,
             settled,
             links,
-            copy,
+            before,
             facts,
         },
-    )
+    );
 }
 
 /// Everything that can be asked of a store, as text.
