@@ -8,6 +8,7 @@
 //! the request is sent once more on a fresh one. `requests_sent` reports it, because the peer
 //! may have seen both.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
@@ -116,6 +117,23 @@ impl Client {
     /// Closes the connections kept for reuse.
     pub fn close_idle(&self) {
         self.shared.pool.clear();
+    }
+
+    /// The addresses that a fetch of this URL would try, without asking any of them: for callers
+    /// that are polite to addresses, not only to names.
+    pub async fn addresses(&self, url: &Url) -> Result<Vec<IpAddr>, FetchError> {
+        let found = async {
+            judge_url(url, &self.shared.limits)?;
+            let connector = &self.shared.connector;
+            connector.candidates(url, &mut Timings::default()).await
+        };
+        let found = found.await.map_err(|Fault { class, detail }| FetchError {
+            class,
+            subject: subject(url),
+            detail,
+            requests_sent: 0,
+        })?;
+        Ok(found.iter().map(SocketAddr::ip).collect())
     }
 
     /// Asks once and returns what came. Dropping the future ends the fetch and its connection.

@@ -71,7 +71,11 @@ impl Connector {
     }
 
     /// The socket addresses that may be connected for `url`; never empty.
-    async fn candidates(&self, url: &Url, timings: &mut Timings) -> Result<Vec<SocketAddr>, Fault> {
+    pub(crate) async fn candidates(
+        &self,
+        url: &Url,
+        timings: &mut Timings,
+    ) -> Result<Vec<SocketAddr>, Fault> {
         let port = url.port_or_known_default().unwrap_or(0);
         let refused = |detail: String| Fault::new(ErrorClass::GuardRefused, detail);
         self.guard

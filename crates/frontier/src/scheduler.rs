@@ -54,10 +54,7 @@ impl<P: Policy> Scheduler<P> {
     /// The best page among hosts that may be contacted at `now`: O(log pages).
     pub fn next(&mut self, now: Tick) -> Next {
         let now = self.tick(now);
-        while let Some(host) = self.calendar.wake(now) {
-            self.refresh(host, now);
-        }
-        self.ranking.wake(now);
+        self.wake(now);
         if let Some((page, host)) = self.ranking.best_ready() {
             self.ranking.hand_out(page);
             self.calendar.start(host, now);
@@ -81,6 +78,8 @@ impl<P: Policy> Scheduler<P> {
     /// and for the page of a `Fetched` event too.
     pub fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links) {
         let now = self.tick(now);
+        // So that nothing depends on how often `next` was asked in vain before.
+        self.wake(now);
         match *event {
             Event::Discovered { page, host, .. } => {
                 self.calendar.know(host);
@@ -189,6 +188,14 @@ impl<P: Policy> Scheduler<P> {
         }
         scheduler.policy.restore(saved)?;
         Ok(scheduler)
+    }
+
+    /// Hosts and pages whose time has come are there again.
+    fn wake(&mut self, now: Tick) {
+        while let Some(host) = self.calendar.wake(now) {
+            self.refresh(host, now);
+        }
+        self.ranking.wake(now);
     }
 
     fn land(&mut self, page: PageId, now: Tick) {

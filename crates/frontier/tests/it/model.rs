@@ -51,12 +51,17 @@ impl Model {
         Some(after_last.max(self.held.get(&host).copied().unwrap_or_default()))
     }
 
-    pub(crate) fn next(&mut self, now: Tick, politeness: Politeness) -> Next {
+    /// Every event and every question brings back the pages whose time has come.
+    pub(crate) fn wake(&mut self, now: Tick) {
         for page in &mut self.pages {
             if matches!(page.place, Place::Deferred(until) if until <= now) {
                 page.place = Place::Queued;
             }
         }
+    }
+
+    pub(crate) fn next(&mut self, now: Tick, politeness: Politeness) -> Next {
+        self.wake(now);
         let mut best: Option<usize> = None;
         let mut wake: Option<Tick> = None;
         for (index, page) in self.pages.iter().enumerate() {

@@ -147,6 +147,7 @@ fn check(steps: &[Step], politeness: Politeness) {
     for &step in steps {
         match step {
             Step::Discover { host } => {
+                model.wake(now);
                 let page = PageId::from_index(model.pages.len());
                 let host = HostId(host);
                 scheduler.observe(
@@ -170,6 +171,7 @@ fn check(steps: &[Step], politeness: Politeness) {
                 assert_eq!(scheduler.next(now), expected, "at {now:?}");
             }
             Step::Land { page } if page < model.pages.len() => {
+                model.wake(now);
                 let id = PageId::from_index(page);
                 let event = if page % 2 == 0 {
                     Event::Fetched {
@@ -187,6 +189,7 @@ fn check(steps: &[Step], politeness: Politeness) {
                 model.pages[page].place = Place::Shelved;
             }
             Step::Hold { host, by_ms } => {
+                model.wake(now);
                 let (host, until) = (HostId(host), now.plus(by_ms));
                 scheduler.observe(&Event::Held { host, until }, now, &NoLinks);
                 let held = model.held.entry(host).or_default();
@@ -202,6 +205,7 @@ fn check(steps: &[Step], politeness: Politeness) {
             | Step::Defer { page, .. }
                 if page < model.pages.len() && model.pages[page].place != Place::InFlight =>
             {
+                model.wake(now);
                 pull(&mut scheduler, step, now);
                 apply(&mut model, step, now);
             }
