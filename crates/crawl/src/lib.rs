@@ -1,3 +1,48 @@
 //! The live crawl: one task owns the scheduler, many fetch.
 //!
+//! ```text
+//!   Crawl (owner) ── job ──▶ task: fetch, decode, parse, pack ── report ──▶ Crawl
+//!        │  hand-outs, events                                        
+//!        ▼
+//!      Store (journal) ── sync ──▶ keeper thread
+//! ```
+//!
+//! The owner asks the scheduler what is next, writes the hand-out to the journal, and only then
+//! lets a task send the request. What comes back is judged by pure functions, written to the
+//! journal, and told to the scheduler: in this order, so that a crawl killed at any instant is
+//! the fold of its journal. Nothing that waits for the network or the disk happens in the owner,
+//! except appending.
+//!
+//! | module | what it decides |
+//! |---|---|
+//! | [`run`] | the owner's loop |
+//! | [`fold`] | from a journal back to a scheduler |
+//! | [`plan`] | what was asked: politeness, scope, budgets, goals |
+//! | [`page`] | what a task makes of an answer |
+//! | [`verdict`] | what an answer means for the page and its host |
+//! | [`robots`] | whether a page may be asked for |
+//!
 //! Not here: which policy runs, the terminal.
+
+mod addresses;
+mod budget;
+mod clock;
+pub mod fold;
+mod keeper;
+mod mood;
+mod page;
+mod patterns;
+pub mod plan;
+mod progress;
+mod robots;
+pub mod run;
+mod seeds;
+mod verdict;
+
+pub use budget::Stop;
+pub use clock::Clock;
+pub use fold::{FoldError, Folded};
+pub use plan::{Plan, Until};
+pub use progress::Progress;
+pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
+pub use seeds::sow;

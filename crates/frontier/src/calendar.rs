@@ -58,9 +58,6 @@ impl Default for Politeness {
 /// What happens at a host beside handing out its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// One more request begins within a hand-out: the page itself, after its robots.txt. Must not
-    /// come before [`Scheduler::earliest`](crate::Scheduler::earliest).
-    Asked,
     /// The page handed out last was settled without a request: the host need not rest for it.
     Spared,
     /// A request for no page begins: a probe, a robots.txt that a redirect led to. Must not come
@@ -122,18 +119,12 @@ impl Calendar {
 
     /// A request to the host starts now.
     pub(crate) fn start(&mut self, host: HostId, now: Tick) {
-        let at = self.unit(host).index();
-        self.hosts[at].open += 1;
+        let unit = self.unit(host);
+        self.hosts[unit.index()].open += 1;
         assert!(
-            self.hosts[at].open <= self.politeness.open_max,
+            self.hosts[unit.index()].open <= self.politeness.open_max,
             "host {host} has too many requests open"
         );
-        self.ask(host, now);
-    }
-
-    /// A request starts now within what is already open.
-    pub(crate) fn ask(&mut self, host: HostId, now: Tick) {
-        let unit = self.unit(host);
         let earliest = self.hosts[unit.index()].earliest;
         assert!(
             earliest <= now,

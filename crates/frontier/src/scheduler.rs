@@ -105,7 +105,6 @@ impl<P: Policy> Scheduler<P> {
         let now = self.tick(now);
         self.know_host(host);
         match visit {
-            Visit::Asked => self.calendar.ask(host, now),
             Visit::Spared => self.calendar.spare(host, now),
             Visit::Opened => self.calendar.start(host, now),
             Visit::Closed => self.calendar.end(host),

@@ -353,7 +353,7 @@ impl<'a> Entry<'a> {
 }
 
 const OUTCOME: u8 = 5;
-const VISITS: [Visit; 4] = [Visit::Asked, Visit::Spared, Visit::Opened, Visit::Closed];
+const VISITS: [Visit; 3] = [Visit::Spared, Visit::Opened, Visit::Closed];
 const SETTLED: [Settled; 7] = [
     Settled::Fetched(Change::New),
     Settled::Fetched(Change::Changed),

@@ -57,6 +57,8 @@ pub struct Facts {
     pub last_modified: Vec<u8>,
     /// Where it is stored.
     pub capture: Option<Capture>,
+    /// Whether its visible text had never been fetched before.
+    pub novel: bool,
     /// The page that had the same body before.
     pub duplicate_of: Option<PageId>,
     /// Redirects that led here, one after the other.
@@ -111,6 +113,7 @@ impl Facts {
         fields.number(17, u64::from(self.redirects));
         fields.number(18, u64::from(self.attempts));
         fields.number(19, u64::from(self.chance));
+        fields.number(20, u64::from(self.novel));
         out.put_number(fields.present);
         out.extend_from_slice(&fields.bytes);
     }
@@ -156,6 +159,7 @@ impl Facts {
                 17 => facts.redirects = cursor.small()?,
                 18 => facts.attempts = cursor.small()?,
                 19 => facts.chance = cursor.small()?,
+                20 => facts.novel = cursor.number()? != 0,
                 _ => return Err(Malformed("a field that this version does not know")),
             }
         }

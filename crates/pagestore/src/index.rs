@@ -94,6 +94,7 @@ pub struct Session {
 pub struct Index {
     keys: KeyTable,
     slots: Vec<Slot>,
+    seeds: Vec<PageId>,
     counts: [u64; PageState::ALL.len()],
     host_names: Vec<Box<str>>,
     hosts: HashMap<Box<str>, HostId>,
@@ -137,6 +138,7 @@ impl Index {
             Entry::Page {
                 page,
                 host: of,
+                seed,
                 depth,
                 key,
                 refused,
@@ -144,6 +146,9 @@ impl Index {
             } => {
                 assert_eq!(page.index(), self.slots.len(), "page ids are dense");
                 host = *of;
+                if *seed {
+                    self.seeds.push(*page);
+                }
                 let state = if refused.0.is_empty() {
                     PageState::Waiting
                 } else {
@@ -231,6 +236,11 @@ impl Index {
     /// How many pages are known.
     pub fn page_count(&self) -> usize {
         self.slots.len()
+    }
+
+    /// The pages named by the user, in order.
+    pub fn seeds(&self) -> &[PageId] {
+        &self.seeds
     }
 
     /// How many pages were ever fetched.

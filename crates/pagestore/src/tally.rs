@@ -93,7 +93,11 @@ impl Tally {
         }
     }
 
+    /// A page given back without a word about it is in no class.
     fn class(&mut self, class: &str) {
+        if class.is_empty() {
+            return;
+        }
         if let Some(count) = self.classes.get_mut(class) {
             *count += 1;
         } else if self.classes.len() < CLASSES_MAX {

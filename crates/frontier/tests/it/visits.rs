@@ -13,7 +13,6 @@ const HOSTS: u32 = 5;
 #[derive(Clone, Copy, Debug)]
 enum Act {
     HandOut,
-    AskAgain(prop::sample::Index),
     Spare,
     Land(prop::sample::Index),
     Open(HostId),
@@ -28,7 +27,6 @@ fn act() -> impl Strategy<Value = Act> {
     let host = || (0..HOSTS).prop_map(HostId);
     prop_oneof![
         4 => Just(Act::HandOut),
-        2 => any::<prop::sample::Index>().prop_map(Act::AskAgain),
         1 => Just(Act::Spare),
         3 => any::<prop::sample::Index>().prop_map(Act::Land),
         1 => host().prop_map(Act::Open),
@@ -129,13 +127,6 @@ proptest! {
                         scheduler.observe(&Event::Failed { page, fault }, now, &NoLinks);
                     }
                 }
-                Act::AskAgain(which) if !truth.in_flight.is_empty() => {
-                    let host = which.get(&truth.in_flight).1;
-                    if scheduler.earliest(host) <= now {
-                        truth.send(host, now, politeness);
-                        scheduler.visit(host, Visit::Asked, now);
-                    }
-                }
                 Act::Land(which) if !truth.in_flight.is_empty() => {
                     let at = which.index(truth.in_flight.len());
                     let (page, _) = truth.in_flight.remove(at);
@@ -171,7 +162,7 @@ proptest! {
                     scheduler.save(&mut again).unwrap();
                     prop_assert_eq!(saved, again);
                 }
-                Act::AskAgain(_) | Act::Land(_) | Act::Open(_) | Act::Close(_) => {}
+                Act::Land(_) | Act::Open(_) | Act::Close(_) => {}
             }
         }
     }

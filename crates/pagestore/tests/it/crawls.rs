@@ -136,7 +136,7 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
                 tick,
                 &Entry::Visit {
                     host,
-                    visit: Visit::Asked,
+                    visit: Visit::Spared,
                 },
             );
         }

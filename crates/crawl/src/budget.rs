@@ -1,0 +1,206 @@
+//! Budgets that bind exactly, whatever is under way.
+//!
+//! What is under way is counted as if it would spend the most it can: a page might be stored, a
+//! request might be sent twice (a kept connection that turns out closed), a body might be as long
+//! as allowed. So a limit is never passed, and it is reached, because the last requests go one at
+//! a time, on fresh connections, with bodies no longer than what is left.
+
+use turnstone_pagestore::Tally;
+
+use crate::plan::Until;
+
+/// Why a crawl ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The goal is proven.
+    Coverage,
+    /// Enough pages.
+    Pages,
+    /// Enough requests.
+    Requests,
+    /// Enough bytes.
+    Bytes,
+    /// Enough time.
+    Time,
+    /// Nothing is left to ask for.
+    Exhausted,
+    /// Somebody said so.
+    Told,
+}
+
+impl Stop {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Coverage => "coverage",
+            Self::Pages => "pages",
+            Self::Requests => "requests",
+            Self::Bytes => "bytes",
+            Self::Time => "time",
+            Self::Exhausted => "exhausted",
+            Self::Told => "told",
+        }
+    }
+}
+
+/// The most requests one fetch can send.
+const REQUESTS_PER_FETCH: u64 = 2;
+
+/// What has been spent and what may still be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub(crate) until: Until,
+    pub(crate) body_bytes_max: u64,
+}
+
+/// What a crawl has done, and what is under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spent {
+    pub(crate) pages: u64,
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    /// Pages handed out.
+    pub(crate) pages_open: u64,
+    /// Requests sent and not yet answered.
+    pub(crate) requests_open: u64,
+}
+
+impl Spent {
+    pub(crate) fn new(tally: &Tally, pages: u64, pages_open: u64, requests_open: u64) -> Self {
+        Self {
+            pages,
+            requests: tally.requests,
+            bytes: tally.body_bytes,
+            pages_open,
+            requests_open,
+        }
+    }
+}
+
+/// Whether one more request may be sent, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Allowance {
+    /// It may, with a body of at most this many bytes.
+    Send {
+        /// The longest body.
+        body_bytes_max: u64,
+        /// Kept connections must not be used: there is no second try to spare.
+        fresh: bool,
+    },
+    /// Not before something comes back.
+    Wait,
+    /// Never again.
+    Spent(Stop),
+}
+
+impl Budget {
+    /// Whether one more page may be handed out.
+    pub(crate) fn page(&self, spent: Spent) -> Allowance {
+        if let Some(max) = self.until.pages {
+            if spent.pages >= max {
+                return Allowance::Spent(Stop::Pages);
+            }
+            if spent.pages + spent.pages_open >= max {
+                return Allowance::Wait;
+            }
+        }
+        self.request(spent)
+    }
+
+    /// Whether one more request may be sent.
+    pub(crate) fn request(&self, spent: Spent) -> Allowance {
+        let mut fresh = false;
+        if let Some(max) = self.until.requests {
+            if spent.requests >= max {
+                return Allowance::Spent(Stop::Requests);
+            }
+            let left = max - spent.requests;
+            let reserved = spent.requests_open * REQUESTS_PER_FETCH;
+            if reserved + REQUESTS_PER_FETCH > left {
+                if spent.requests_open > 0 {
+                    return Allowance::Wait;
+                }
+                fresh = true;
+            }
+        }
+        let mut body_bytes_max = self.body_bytes_max;
+        if let Some(max) = self.until.bytes {
+            if spent.bytes >= max {
+                return Allowance::Spent(Stop::Bytes);
+            }
+            let left = max - spent.bytes;
+            let reserved = spent.requests_open * self.body_bytes_max;
+            if reserved + self.body_bytes_max > left {
+                if spent.requests_open > 0 {
+                    return Allowance::Wait;
+                }
+                body_bytes_max = left;
+            }
+        }
+        Allowance::Send {
+            body_bytes_max,
+            fresh,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(pages: u64, requests: u64, bytes: u64, open: u64) -> Spent {
+        Spent {
+            pages,
+            requests,
+            bytes,
+            pages_open: open,
+            requests_open: open,
+        }
+    }
+
+    #[test]
+    fn what_is_under_way_counts() {
+        let budget = |until| Budget {
+            until,
+            body_bytes_max: 100,
+        };
+        let pages = budget(Until {
+            pages: Some(3),
+            ..Until::default()
+        });
+        let send = Allowance::Send {
+            body_bytes_max: 100,
+            fresh: false,
+        };
+        assert_eq!(pages.page(spent(1, 0, 0, 1)), send);
+        assert_eq!(pages.page(spent(1, 0, 0, 2)), Allowance::Wait);
+        assert_eq!(pages.page(spent(3, 0, 0, 0)), Allowance::Spent(Stop::Pages));
+        let requests = budget(Until {
+            requests: Some(5),
+            ..Until::default()
+        });
+        assert_eq!(requests.page(spent(0, 1, 0, 1)), send);
+        assert_eq!(requests.page(spent(0, 2, 0, 1)), Allowance::Wait);
+        let last = Allowance::Send {
+            body_bytes_max: 100,
+            fresh: true,
+        };
+        assert_eq!(requests.page(spent(0, 4, 0, 0)), last);
+        assert_eq!(
+            requests.page(spent(0, 5, 0, 0)),
+            Allowance::Spent(Stop::Requests)
+        );
+        let bytes = budget(Until {
+            bytes: Some(250),
+            ..Until::default()
+        });
+        assert_eq!(bytes.page(spent(0, 0, 40, 1)), send);
+        assert_eq!(bytes.page(spent(0, 0, 60, 1)), Allowance::Wait);
+        let short = Allowance::Send {
+            body_bytes_max: 90,
+            fresh: false,
+        };
+        assert_eq!(bytes.page(spent(0, 0, 160, 0)), short);
+        assert_eq!(bytes.page(spent(0, 0, 250, 0)), Allowance::Spent(Stop::Bytes));
+    }
+}

@@ -1,0 +1,185 @@
+//! The crawl's clock: milliseconds since the crawl began, over all restarts.
+//!
+//! Within a process it follows the monotonic clock, so that a wall clock set back or forward
+//! changes nothing. Across a restart it goes on from the last entry of the journal, by the time
+//! since the machine started where that is known, else by the wall clock; it never goes back.
+//!
+//! For tests it can run faster than time.
+
+use std::fs;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use turnstone_frontier::Tick;
+use turnstone_pagestore::{Index, Session};
+
+/// Ticks, and what they are in the world's time.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    started: Instant,
+    first: Tick,
+    /// The wall clock at tick 0, as the first process saw it.
+    birth_ms: u64,
+    scale: u32,
+    boot: String,
+    boot_ms: u64,
+    wall_ms: u64,
+    /// The machine was started anew since the last process ran.
+    rebooted: bool,
+}
+
+impl Clock {
+    /// Goes on where a journal ends. `scale` is how many ticks pass in a millisecond: 1.
+    pub fn resume(index: &Index, scale: u32) -> Self {
+        let (boot, boot_ms) = boot();
+        let here = Here {
+            wall_ms: wall_ms(),
+            boot,
+            boot_ms,
+        };
+        Self::at(here, index.sessions(), index.latest(), scale)
+    }
+
+    fn at(here: Here, sessions: &[Session], latest: Tick, scale: u32) -> Self {
+        let Here {
+            wall_ms,
+            boot,
+            boot_ms,
+        } = here;
+        let last = sessions.last();
+        let same_boot = last.is_some_and(|last| !boot.is_empty() && last.boot == boot);
+        let first = last.map_or(Tick(0), |last| {
+            let passed = if same_boot {
+                boot_ms.saturating_sub(last.boot_ms)
+            } else {
+                wall_ms.saturating_sub(last.wall_ms)
+            };
+            last.tick
+                .plus(passed.saturating_mul(u64::from(scale)))
+                .max(latest)
+        });
+        let birth_ms = sessions.first().map_or(wall_ms, |first| first.wall_ms);
+        Self {
+            started: Instant::now(),
+            first,
+            birth_ms,
+            scale,
+            boot,
+            boot_ms,
+            wall_ms,
+            rebooted: last.is_some() && !same_boot,
+        }
+    }
+
+    /// Now.
+    pub fn now(&self) -> Tick {
+        let passed = self.started.elapsed().as_millis();
+        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        self.first
+            .plus(passed.saturating_mul(u64::from(self.scale)))
+    }
+
+    /// How long until a tick, in real time.
+    pub fn until(&self, tick: Tick) -> std::time::Duration {
+        let ticks = tick.0.saturating_sub(self.now().0);
+        std::time::Duration::from_micros(
+            ticks
+                .saturating_mul(1000)
+                .div_ceil(u64::from(self.scale)),
+        )
+    }
+
+    /// A tick as seconds of 1970, for what the web dates in seconds.
+    pub fn seconds(&self, tick: Tick) -> u64 {
+        (self.birth_ms + tick.0) / 1000
+    }
+
+    /// The tick of a moment in seconds of 1970.
+    pub fn tick_of_seconds(&self, seconds: u64) -> Tick {
+        Tick(seconds.saturating_mul(1000).saturating_sub(self.birth_ms))
+    }
+
+    /// The wall clock, for records that people read.
+    pub fn wall_ms(&self) -> u64 {
+        wall_ms()
+    }
+
+    /// The tick at which this process began.
+    pub fn first(&self) -> Tick {
+        self.first
+    }
+
+    /// Whether the machine was started anew since the last process ran: then the calendar may be
+    /// missing what was never synced.
+    pub fn rebooted(&self) -> bool {
+        self.rebooted
+    }
+
+    /// What the next process must know of this one's clock: wall, boot, milliseconds since boot.
+    pub(crate) fn session(&self) -> (u64, &str, u64) {
+        (self.wall_ms, &self.boot, self.boot_ms)
+    }
+}
+
+/// The clocks of this machine, now.
+struct Here {
+    wall_ms: u64,
+    boot: String,
+    boot_ms: u64,
+}
+
+fn wall_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Which start of the machine this is, and milliseconds since; nothing where it cannot be known.
+fn boot() -> (String, u64) {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds: Option<f64> = uptime
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok());
+    match seconds {
+        Some(seconds) if !id.trim().is_empty() => {
+            (id.trim().to_owned(), (seconds * 1000.0) as u64)
+        }
+        _ => (String::new(), 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(wall_ms: u64, boot: &str, boot_ms: u64, expected: u64) {
+        let before = Session {
+            tick: Tick(1_000),
+            wall_ms: 50_000,
+            boot: "a".into(),
+            boot_ms: 7_000,
+            policy: String::new(),
+        };
+        let here = Here {
+            wall_ms,
+            boot: boot.into(),
+            boot_ms,
+        };
+        let clock = Clock::at(here, &[before], Tick(5_000), 1);
+        assert_eq!(clock.first(), Tick(expected));
+        assert_eq!(clock.rebooted(), boot != "a");
+        assert_eq!(clock.seconds(Tick(2_000)), 52);
+        assert_eq!(clock.tick_of_seconds(52), Tick(2_000));
+    }
+
+    #[test]
+    fn it_goes_on_and_never_back() {
+        check(60_000, "a", 17_000, 11_000); // ten seconds later
+        check(10_000, "a", 17_000, 11_000); // the wall clock was set back in between
+        check(90_000_000, "a", 17_000, 11_000); // or a day forward
+        check(50_500, "a", 7_500, 5_000); // less than the journal says: not back
+        check(60_000, "b", 3, 11_000); // another boot: only the wall clock is left
+        check(10_000, "b", 3, 5_000); // and that was set back: wait
+        check(60_000, "", 0, 11_000);
+    }
+}

@@ -1,0 +1,273 @@
+//! From a journal back to a scheduler: state is the fold of its entries.
+//!
+//! A checkpoint is where the fold starts, if it was taken with the same policy; else it starts at
+//! the first entry. Folding asks `next` again at each recorded hand-out and must be handed the
+//! recorded page: so a restart continues the crawl that was, and a live crawl can be replayed
+//! decision by decision.
+//!
+//! When the policy was changed since, its decisions are not those recorded. Then hand-outs are
+//! passed over, and the new policy learns from what happened: a crawl can change its mind.
+
+use std::io::{self, Read as _};
+
+use turnstone_fetch::Url;
+use turnstone_frontier::{Event, Fault, Next, PageId, Policy, Politeness, Restore, Save, Scheduler};
+use turnstone_frontier::{Tick, corrupt};
+use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
+
+use crate::patterns::Patterns;
+use crate::plan::Plan;
+
+/// The longest description of a policy that a checkpoint may carry.
+const IDENTITY_BYTES_MAX: u64 = 64 << 10;
+
+/// A scheduler as it was when the journal ended.
+#[derive(Debug)]
+pub struct Folded<P> {
+    /// The scheduler.
+    pub scheduler: Scheduler<P>,
+    /// What was learnt of URL patterns.
+    pub(crate) patterns: Patterns,
+    /// Whether every recorded hand-out was made again. Not so when the policy was changed.
+    pub exact: bool,
+    /// How many entries were folded.
+    pub entries: u64,
+}
+
+/// Why a journal cannot be folded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FoldError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The same policy decided otherwise: a bug, or another release.
+    #[error("the journal hands out page {recorded} at {tick} ms, but the policy decides {decided}")]
+    Differs {
+        /// When.
+        tick: u64,
+        /// The page in the journal.
+        recorded: PageId,
+        /// What was decided now.
+        decided: String,
+    },
+}
+
+/// What a crawl is asked to be: its plan and its policy, by a name that tells policies apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Founding<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The policy with everything its decisions hang on: spec, goal, seeds.
+    pub identity: &'a str,
+}
+
+/// Folds the journal of a store.
+pub fn fold<P: Policy>(
+    store: &Store,
+    founding: Founding<'_>,
+    make: impl Fn() -> P,
+) -> Result<Folded<P>, FoldError> {
+    let sessions = store.index().sessions();
+    let same = sessions.iter().all(|s| s.policy == founding.identity);
+    if same {
+        if let Some(start) = restore(store, founding.identity, &make)
+            && let Ok(folded) = run(store, founding, start, Mode::Exact)
+        {
+            return Ok(folded);
+        }
+        let start = Start::new(make());
+        match run(store, founding, start, Mode::Exact) {
+            Err(FoldError::Differs { .. }) => {}
+            other => return other,
+        }
+    }
+    run(store, founding, Start::new(make()), Mode::Free)
+}
+
+/// Folds from the first entry and insists on every recorded hand-out.
+pub fn replay<P: Policy>(
+    store: &Store,
+    founding: Founding<'_>,
+    policy: P,
+) -> Result<Folded<P>, FoldError> {
+    run(store, founding, Start::new(policy), Mode::Exact)
+}
+
+/// Writes what [`fold`] may start from.
+pub(crate) fn save<P: Policy>(
+    identity: &str,
+    scheduler: &Scheduler<P>,
+    patterns: &Patterns,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    (identity.len() as u64).save(out)?;
+    out.write_all(identity.as_bytes())?;
+    patterns.save(out)?;
+    scheduler.save(out)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Exact,
+    Free,
+}
+
+struct Start<P> {
+    scheduler: Scheduler<P>,
+    patterns: Patterns,
+    from: Position,
+}
+
+impl<P: Policy> Start<P> {
+    fn new(policy: P) -> Self {
+        Self {
+            scheduler: Scheduler::new(policy, Politeness::default()),
+            patterns: Patterns::default(),
+            from: Position::FIRST,
+        }
+    }
+}
+
+/// The state of the last checkpoint, if it is one of this policy.
+fn restore<P: Policy>(store: &Store, identity: &str, make: impl Fn() -> P) -> Option<Start<P>> {
+    let (from, bytes) = store.last_checkpoint()?;
+    let mut bytes = bytes.as_slice();
+    let read = (|| {
+        let length = u64::restore(&mut bytes)?;
+        if length > IDENTITY_BYTES_MAX {
+            return Err(corrupt("a policy with a name too long"));
+        }
+        let mut name = vec![0; length as usize];
+        bytes.read_exact(&mut name)?;
+        if name != identity.as_bytes() {
+            return Err(corrupt("another policy"));
+        }
+        let patterns = Patterns::restore(&mut bytes)?;
+        let scheduler = Scheduler::restore(make(), &mut bytes)?;
+        Ok(Start {
+            scheduler,
+            patterns,
+            from,
+        })
+    })();
+    // A checkpoint is a shortcut: whatever is wrong with it, the journal is there.
+    read.ok()
+}
+
+fn run<P: Policy>(
+    store: &Store,
+    founding: Founding<'_>,
+    start: Start<P>,
+    mode: Mode,
+) -> Result<Folded<P>, FoldError> {
+    let Start {
+        mut scheduler,
+        mut patterns,
+        from,
+    } = start;
+    let mut scan = store.scan(from);
+    let mut links = Vec::new();
+    let mut entries = 0;
+    loop {
+        let Some((at, tick, entry)) = scan.next()? else {
+            break;
+        };
+        entries += 1;
+        // What stands at `at` has happened once it is folded.
+        let known = store.links_before(Position(at.0 + 1));
+        match entry {
+            Entry::Session {
+                delay_ms, open_max, ..
+            } => scheduler.set_politeness(Politeness { delay_ms, open_max }),
+            Entry::Page {
+                page,
+                host,
+                seed,
+                refused,
+                ..
+            } => {
+                scheduler.observe(&Event::Discovered { page, host, seed }, tick, &known);
+                if !refused.0.is_empty() {
+                    let fault = Fault::Refused;
+                    scheduler.observe(&Event::Failed { page, fault }, tick, &known);
+                }
+            }
+            Entry::HandOut { page } if mode == Mode::Exact => {
+                again(&mut scheduler, page, tick)?;
+            }
+            Entry::Outcome(outcome) => {
+                scheduler.observe(&outcome.event(&mut links), tick, &known);
+                if outcome.facts.requests > 0 {
+                    let fetched = matches!(outcome.settled, Settled::Fetched(_));
+                    let novel = fetched && outcome.facts.novel;
+                    learn(&mut patterns, store, founding.plan, outcome.page, novel)?;
+                }
+            }
+            Entry::Held { host, until } => {
+                scheduler.observe(&Event::Held { host, until }, tick, &known);
+            }
+            Entry::Visit { host, visit } if mode == Mode::Exact => {
+                scheduler.visit(host, visit, tick);
+            }
+            Entry::Joined { host, with } => scheduler.join(host, with, tick),
+            Entry::Round { round, budget } => {
+                scheduler.observe(&Event::Round { round, budget }, tick, &known);
+            }
+            Entry::HandOut { .. }
+            | Entry::Visit { .. }
+            | Entry::Host { .. }
+            | Entry::Robots { .. }
+            | Entry::Note { .. } => {}
+        }
+    }
+    Ok(Folded {
+        scheduler,
+        patterns,
+        exact: mode == Mode::Exact,
+        entries,
+    })
+}
+
+/// Asks again what was asked when the journal was written.
+fn again<P: Policy>(
+    scheduler: &mut Scheduler<P>,
+    recorded: PageId,
+    tick: Tick,
+) -> Result<(), FoldError> {
+    match scheduler.next(tick) {
+        Next::Fetch(page) if page == recorded => Ok(()),
+        other => Err(FoldError::Differs {
+            tick: tick.0,
+            recorded,
+            decided: match other {
+                Next::Fetch(page) => format!("page {page}"),
+                Next::WaitUntil(tick) => format!("to wait until {} ms", tick.0),
+                Next::Empty => "that nothing is left".to_owned(),
+            },
+        }),
+    }
+}
+
+/// What the journal tells of URL patterns.
+fn learn(
+    patterns: &mut Patterns,
+    store: &Store,
+    plan: &Plan,
+    page: PageId,
+    novel: bool,
+) -> Result<(), FoldError> {
+    let Some(budgets) = &plan.patterns else {
+        return Ok(());
+    };
+    let Ok(url) = Url::parse(&store.url(page)?) else {
+        return Ok(());
+    };
+    let host = store.index().host(page);
+    // It was asked for: that it would not be today is of no account.
+    let _ = patterns.admit(host, &url, 0, (&plan.traps, budgets));
+    if novel {
+        patterns.brought_new(host, &url, budgets);
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! One page, in a task of its own: fetch, decode, parse, name the links, pack for the archive.
+//!
+//! Everything that costs time happens here, beside the owner. What the owner gets is small: facts,
+//! links with their fingerprints, and the bytes to append.
+//!
+//! Limits: those of the client and of [`PageLimits`].
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use turnstone_fetch::html::{PageInput, PageLimits, read_page};
+use turnstone_fetch::media::{Media, media_of};
+use turnstone_fetch::robots::tags::PageWishes;
+use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
+use turnstone_fetch::urls::{KeyOptions, canonical_key};
+use turnstone_fetch::{
+    Client, FetchError, Redirect, Request, Response, Truncation, Url, Validators, retry_after,
+};
+use turnstone_frontier::PageId;
+use turnstone_pagestore::{Facts, Key, Keyer, warc};
+
+use crate::archive::Archivist;
+
+/// Bodies longer than this are parsed where they do not hold up other tasks.
+const LONG_BODY_BYTES: usize = 256 << 10;
+/// The longest title kept.
+const TITLE_BYTES_MAX: usize = 300;
+
+/// What every task needs. Shared.
+pub(crate) struct Context {
+    pub(crate) client: Client,
+    pub(crate) keyer: Keyer,
+    pub(crate) keys: KeyOptions,
+    pub(crate) limits: PageLimits,
+    pub(crate) agent: String,
+    pub(crate) obey_nofollow: bool,
+    /// The least time between two requests to a host.
+    pub(crate) delay: Duration,
+    pub(crate) archivist: Option<Archivist>,
+}
+
+/// A page to ask for.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) page: PageId,
+    pub(crate) url: Url,
+    pub(crate) validators: Option<Validators>,
+    pub(crate) body_bytes_max: usize,
+}
+
+/// A link with its fingerprint.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) key: Key,
+    pub(crate) url: Url,
+}
+
+/// What came of a page.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) page: PageId,
+    pub(crate) url: Url,
+    pub(crate) conditional: bool,
+    pub(crate) took: Duration,
+    pub(crate) result: Result<Box<Answer>, FetchError>,
+}
+
+/// An answer, read.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) redirect: Redirect,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) truncation: Option<Truncation>,
+    pub(crate) facts: Facts,
+    pub(crate) links: Vec<Found>,
+    pub(crate) capture: Option<warc::Capture>,
+    pub(crate) remote: std::net::IpAddr,
+}
+
+/// Asks for a page and reads what comes.
+pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
+    let (page, url) = (job.page, job.url.clone());
+    let conditional = job.validators.is_some();
+    let started = Instant::now();
+    let wall = SystemTime::now();
+    let mut request = Request::get(job.url.clone());
+    request.validators = job.validators;
+    request.body_bytes_max = Some(job.body_bytes_max);
+    let result = context.client.fetch(request).await;
+    let took = started.elapsed();
+    let result = match result {
+        Err(error) => Err(error),
+        Ok(response) => {
+            let read = |response| Box::new(read(&context, &job.url, response, wall, took));
+            Ok(if response.body.len() > LONG_BODY_BYTES {
+                tokio::task::block_in_place(|| read(response))
+            } else {
+                read(response)
+            })
+        }
+    };
+    Report {
+        page,
+        url,
+        conditional,
+        took,
+        result,
+    }
+}
+
+fn read(
+    context: &Context,
+    url: &Url,
+    response: Response,
+    wall: SystemTime,
+    took: Duration,
+) -> Answer {
+    let redirect = Redirect::of(response.status, &response.headers, url);
+    let wall_ms = wall
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
+    let content_type = header("content-type");
+    let mut facts = Facts {
+        status: response.status,
+        requests: response.requests_sent,
+        body_bytes: response.body.len() as u64,
+        milliseconds: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
+        wall_ms,
+        mime: mime(content_type),
+        ..Facts::default()
+    };
+    let validators = Validators::of(&response.headers);
+    if let Some(validators) = &validators {
+        facts.etag = validators.etag().unwrap_or_default().to_owned();
+        facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
+    }
+    let payload = warc::Payload::new(&response.body);
+    let has_body = (200..300).contains(&response.status);
+    if has_body {
+        facts.digest = Some(payload.digest().0);
+    }
+    let links = if has_body {
+        read_body(context, url, &response, &mut facts)
+    } else {
+        Vec::new()
+    };
+    let capture = context
+        .archivist
+        .as_ref()
+        .and_then(|archivist| archivist.pack(url, &response, payload, wall_ms, &mut facts));
+    Answer {
+        status: response.status,
+        redirect,
+        retry_after: retry_after(&response.headers, wall, context.delay),
+        truncation: response.truncation,
+        facts,
+        links,
+        capture,
+        remote: response.remote.ip(),
+    }
+}
+
+/// Reads title, text and links of a body.
+fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Facts) -> Vec<Found> {
+    let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
+    let content_type = header("content-type");
+    let decoded = response.decoded(context.client.limits());
+    let body: &[u8] = &decoded.body;
+    let media = media_of(content_type, body);
+    match media {
+        Media::Html => {
+            let input = PageInput {
+                url,
+                content_type,
+                body,
+                agent: &context.agent,
+            };
+            let page = read_page(input, &context.limits);
+            facts.text_hash = page.fingerprint.text_hash;
+            facts.simhash = page.fingerprint.simhash;
+            facts.words = u32::try_from(page.fingerprint.words).unwrap_or(u32::MAX);
+            facts.title = cut(page.title.unwrap_or_default());
+            let mut wishes = PageWishes::default();
+            for value in response.headers.get_all("x-robots-tag") {
+                if let Ok(value) = value.to_str() {
+                    wishes.add_header(value, &context.agent);
+                }
+            }
+            wishes.merge(&page.wishes);
+            if wishes.nofollow && context.obey_nofollow {
+                facts.detail = "nofollow: its links were not taken".to_owned();
+                return Vec::new();
+            }
+            let links = page.links.into_iter().filter(|link| link.kind.is_page());
+            distinct(context, links.map(|link| link.url))
+        }
+        Media::Xml | Media::Json | Media::Gzip => {
+            let input = SitemapInput {
+                url,
+                content_type,
+                body,
+                vouching_hosts: &[],
+            };
+            let list = read_sitemap(input, &SitemapLimits::default());
+            facts.text_hash = list_hash(facts);
+            distinct(context, list.entries.into_iter().map(|entry| entry.url))
+        }
+        Media::Text | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => {
+            facts.text_hash = list_hash(facts);
+            Vec::new()
+        }
+    }
+}
+
+/// What is not a page with text is the same only if its bytes are.
+fn list_hash(facts: &Facts) -> u64 {
+    let digest = facts.digest.unwrap_or_default();
+    let [a, b, c, d, e, f, g, h, ..] = digest;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Each page once, in the order of the document.
+fn distinct(context: &Context, urls: impl Iterator<Item = Url>) -> Vec<Found> {
+    let mut seen = HashSet::new();
+    let found = urls.map(|url| Found {
+        key: context.keyer.key(&canonical_key(&url, &context.keys)),
+        url,
+    });
+    found.filter(|found| seen.insert(found.key)).collect()
+}
+
+fn mime(content_type: Option<&str>) -> String {
+    let essence = content_type.unwrap_or_default().split(';').next();
+    let essence = essence.unwrap_or_default().trim();
+    essence.chars().take(100).collect()
+}
+
+fn cut(mut title: String) -> String {
+    if title.len() > TITLE_BYTES_MAX {
+        let mut end = TITLE_BYTES_MAX;
+        while !title.is_char_boundary(end) {
+            end -= 1;
+        }
+        title.truncate(end);
+    }
+    title
+}

@@ -1,0 +1,98 @@
+//! What was asked of a crawl. Plain data; every default is what most people want.
+
+use std::time::Duration;
+
+use turnstone_fetch::html::PageLimits;
+use turnstone_fetch::robots::RefreshOptions;
+use turnstone_fetch::scope::Scope;
+use turnstone_fetch::traps::{BudgetOptions, TrapOptions};
+use turnstone_fetch::urls::KeyOptions;
+use turnstone_frontier::Politeness;
+
+/// Everything a crawl must know beyond its policy.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How gently hosts are asked.
+    pub politeness: Politeness,
+    /// Whether hosts at one address are asked as one.
+    pub per_address: bool,
+    /// The longest `Crawl-delay` that is honoured.
+    pub crawl_delay_max: Duration,
+    /// The most requests under way.
+    pub connections: usize,
+    /// When to stop.
+    pub until: Until,
+    /// The most pages stored of one host.
+    pub host_pages_max: Option<u32>,
+    /// What belongs to the crawl.
+    pub scope: Scope,
+    /// What a trap looks like.
+    pub traps: TrapOptions,
+    /// How often pages of one pattern are fetched on trust; `None` for as often as there are.
+    pub patterns: Option<BudgetOptions>,
+    /// How often a page without a verdict is tried.
+    pub attempts_max: u32,
+    /// Redirects followed in a row.
+    pub redirects_max: u32,
+    /// Whether `nofollow` pages give no links.
+    pub obey_nofollow: bool,
+    /// How robots.txt is kept fresh.
+    pub robots: RefreshOptions,
+    /// Which URLs are one page.
+    pub keys: KeyOptions,
+    /// What is read of a page at most.
+    pub pages: PageLimits,
+    /// The largest body.
+    pub body_bytes_max: usize,
+    /// Our product token, for robots.txt.
+    pub agent: String,
+    /// How often what was written is made durable.
+    pub sync_every: Duration,
+    /// Entries after which a checkpoint is written, at least.
+    pub checkpoint_every: u64,
+    /// How long open requests may go on when the crawl is told to end.
+    pub grace: Duration,
+}
+
+impl Plan {
+    /// The defaults, for a scope.
+    pub fn new(scope: Scope) -> Self {
+        Self {
+            politeness: Politeness::default(),
+            per_address: true,
+            crawl_delay_max: Duration::from_secs(30),
+            connections: 64,
+            until: Until::default(),
+            host_pages_max: None,
+            scope,
+            traps: TrapOptions::default(),
+            patterns: Some(BudgetOptions::default()),
+            attempts_max: 3,
+            redirects_max: 10,
+            obey_nofollow: true,
+            robots: RefreshOptions::default(),
+            keys: KeyOptions::default(),
+            pages: PageLimits::default(),
+            body_bytes_max: 10 << 20,
+            agent: "turnstone".to_owned(),
+            sync_every: Duration::from_millis(200),
+            checkpoint_every: 100_000,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// When to stop: whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Until {
+    /// When the policy's goal is proven.
+    pub coverage: bool,
+    /// When this many pages are stored.
+    pub pages: Option<u64>,
+    /// When this many requests were sent, robots.txt included.
+    pub requests: Option<u64>,
+    /// When this many bytes of bodies were received.
+    pub bytes: Option<u64>,
+    /// After this long in this process.
+    pub time: Option<Duration>,
+}

@@ -1,0 +1,155 @@
+//! Whether a page may be asked for, authority by authority.
+//!
+//! Records come from the journal when an authority is first met in a process, and go there when
+//! they change: a restart neither asks again within a record's life nor asks a page without one.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use turnstone_fetch::Url;
+use turnstone_fetch::robots::{Access, Answer, Next, Record, RefreshOptions};
+use turnstone_frontier::PageId;
+
+/// The records of all authorities met in this process.
+#[derive(Debug)]
+pub(crate) struct Robots {
+    authorities: HashMap<String, Authority>,
+    options: RefreshOptions,
+    agent: String,
+    crawl_delay_max: Duration,
+}
+
+#[derive(Debug)]
+struct Authority {
+    record: Record,
+    /// A request for it is under way.
+    asking: bool,
+    /// Pages handed out that wait for it.
+    waiting: Vec<PageId>,
+}
+
+/// What may be done about a page now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Permission {
+    /// Ask for it; the host wants this much time between requests.
+    Granted {
+        /// The `Crawl-delay`.
+        delay: Option<Duration>,
+    },
+    /// Do not ask for it, because of this line.
+    Refused {
+        /// The line, or why everything is refused.
+        line: String,
+    },
+    /// Ask for nothing there before then.
+    Closed {
+        /// Why.
+        why: String,
+        /// In seconds of 1970.
+        until_s: u64,
+    },
+    /// Ask for this URL first.
+    Ask(String),
+    /// It is being asked for: the page waits.
+    Asking,
+}
+
+impl Robots {
+    pub(crate) fn new(options: RefreshOptions, agent: &str, crawl_delay_max: Duration) -> Self {
+        Self {
+            authorities: HashMap::new(),
+            options,
+            agent: agent.to_owned(),
+            crawl_delay_max,
+        }
+    }
+
+    /// Whether an authority has been met; if not, `load` it first.
+    pub(crate) fn knows(&self, authority: &str) -> bool {
+        self.authorities.contains_key(authority)
+    }
+
+    /// Takes in what the journal has of an authority. A record that cannot be read is as none.
+    pub(crate) fn load(&mut self, authority: &str, saved: Option<&[u8]>) {
+        let record = saved
+            .and_then(|bytes| Record::restore(bytes).ok())
+            .unwrap_or_else(|| Record::new(authority));
+        let authority = authority.to_owned();
+        self.authorities.entry(authority).or_insert(Authority {
+            record,
+            asking: false,
+            waiting: Vec::new(),
+        });
+    }
+
+    /// What may be done about a page of a known authority.
+    pub(crate) fn permission(&self, authority: &str, url: &Url, now_s: u64) -> Permission {
+        let entry = &self.authorities[authority];
+        match entry.record.access(now_s, &self.options) {
+            Access::Rules { rules, .. } => {
+                let verdict = rules.check_url(url);
+                if !verdict.allowed {
+                    let line = verdict.line.map_or_else(
+                        || "robots.txt".to_owned(),
+                        |line| format!("robots.txt line {}: {}", line.number, line.text),
+                    );
+                    return Permission::Refused { line };
+                }
+                let delay = rules.crawl_delay(self.crawl_delay_max);
+                let delay = delay.map(|delay| delay.granted);
+                Permission::Granted { delay }
+            }
+            Access::Open { .. } => Permission::Granted { delay: None },
+            Access::Closed { why, until_s } => Permission::Closed {
+                why: why.to_owned(),
+                until_s,
+            },
+            Access::Unknown if entry.asking => Permission::Asking,
+            Access::Unknown => match entry.record.next(now_s) {
+                Next::Fetch(url) => Permission::Ask(url),
+                Next::Wait { until_s } => Permission::Closed {
+                    why: "robots.txt is to be asked for later".to_owned(),
+                    until_s,
+                },
+            },
+        }
+    }
+
+    /// A request for an authority's robots.txt begins.
+    pub(crate) fn asking(&mut self, authority: &str) {
+        self.entry(authority).asking = true;
+    }
+
+    /// A page waits for an authority's robots.txt.
+    pub(crate) fn wait(&mut self, authority: &str, page: PageId) {
+        self.entry(authority).waiting.push(page);
+    }
+
+    /// Takes in an answer. Returns the record as it is now, to be written, and the next URL to
+    /// ask for if the answer was a redirect.
+    pub(crate) fn answered(
+        &mut self,
+        authority: &str,
+        answer: Answer<'_>,
+        now_s: u64,
+    ) -> (Vec<u8>, Option<String>) {
+        let Some(entry) = self.authorities.get_mut(authority) else {
+            unreachable!("only known authorities are asked");
+        };
+        let record = &mut entry.record;
+        record.observe(now_s, answer, &self.agent, &self.options);
+        entry.asking = !record.chain.is_empty();
+        let next = record.chain.last().cloned();
+        (record.save(), next)
+    }
+
+    /// The pages that waited for an authority.
+    pub(crate) fn waited(&mut self, authority: &str) -> Vec<PageId> {
+        std::mem::take(&mut self.entry(authority).waiting)
+    }
+
+    fn entry(&mut self, authority: &str) -> &mut Authority {
+        let entry = self.authorities.get_mut(authority);
+        entry.expect("an authority is loaded before it is used")
+    }
+}

@@ -1,0 +1,154 @@
+//! What an answer means: for the page, and for how its host is treated. Pure.
+
+use turnstone_fetch::{ErrorClass, FetchError, Redirect, Truncation, TruncationMark, Url};
+use turnstone_frontier::Fault;
+
+use crate::mood::Answer;
+use std::time::Duration;
+
+/// What an answer means for the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It came.
+    Fetched,
+    /// The copy we have is still current.
+    NotModified,
+    /// It is elsewhere.
+    Moved(Url),
+    /// It will not come.
+    Failed(Fault),
+    /// It may come when asked for again.
+    Retry,
+}
+
+/// What was answered, as far as it decides.
+#[derive(Clone, Debug)]
+pub(crate) struct Answered<'a> {
+    pub(crate) status: u16,
+    pub(crate) redirect: &'a Redirect,
+    pub(crate) truncation: Option<Truncation>,
+    /// Whether the request was conditional.
+    pub(crate) conditional: bool,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) took: Duration,
+}
+
+/// What an answer means: for the page, in one word, in words, for the host.
+pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, Answer) {
+    let Answered {
+        status,
+        redirect,
+        truncation,
+        conditional,
+        retry_after,
+        took,
+    } = answered;
+    let good = Answer::Good(*took);
+    let http = || format!("http-{status}");
+    if let Some(Truncation { mark, cause }) = truncation
+        && *mark != TruncationMark::Length
+    {
+        let detail = format!("the body broke off ({})", cause.as_str());
+        return (Verdict::Retry, "broke-off".into(), detail, Answer::Unreachable);
+    }
+    match (status, redirect) {
+        (304, _) if *conditional => (Verdict::NotModified, "not-modified".into(), String::new(), good),
+        (304, _) => (Verdict::Retry, http(), "not modified, though nothing was asked".into(), good),
+        (200..=299, _) => {
+            let cut = truncation.map_or(String::new(), |_| "cut at the longest body allowed".into());
+            (Verdict::Fetched, "ok".into(), cut, good)
+        }
+        (_, Redirect::To { url, downgrade }) => {
+            let detail = if *downgrade { "from https to http" } else { "" };
+            (Verdict::Moved(url.clone()), "redirect".into(), detail.into(), good)
+        }
+        (_, Redirect::Refused(why)) => {
+            let failed = Verdict::Failed(Fault::Refused);
+            (failed, "redirect-refused".into(), why.to_string(), good)
+        }
+        (404 | 410, _) => (Verdict::Failed(Fault::Gone), http(), String::new(), good),
+        (429 | 503, _) => (Verdict::Retry, http(), String::new(), Answer::Busy(*retry_after)),
+        (408 | 425, _) => (Verdict::Retry, http(), String::new(), Answer::Unreachable),
+        (500..=599, _) => {
+            let mood = retry_after.map_or(Answer::Error, |asked| Answer::Busy(Some(asked)));
+            (Verdict::Retry, http(), String::new(), mood)
+        }
+        _ => (Verdict::Failed(Fault::Refused), http(), String::new(), good),
+    }
+}
+
+/// What a failure means for the page and for the host.
+pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
+    use ErrorClass::{
+        BodyLimit, ConnectFailed, ConnectRefused, ConnectTimeout, ContactMissing, Disconnect,
+        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, Protocol, TimeoutFirstByte,
+        TimeoutTotal, TlsBadCertificate, TlsExpired, TlsHandshake, TlsTimeout, TlsUnknownIssuer,
+        TlsWrongHost, TooSlow, UrlRefused, UrlTooLong,
+    };
+    match error.class {
+        UrlRefused | UrlTooLong | GuardRefused | ContactMissing => {
+            (Verdict::Failed(Fault::Refused), None)
+        }
+        DnsNxdomain => (Verdict::Failed(Fault::Gone), None),
+        TlsExpired | TlsWrongHost | TlsUnknownIssuer | TlsBadCertificate | HeaderLimit
+        | BodyLimit | Protocol => (Verdict::Failed(Fault::Refused), Some(Answer::Error)),
+        DnsFailure | ConnectRefused | ConnectTimeout | ConnectFailed | TlsHandshake | TlsTimeout
+        | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
+            (Verdict::Retry, Some(Answer::Unreachable))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: u16, conditional: bool, expected: &str) {
+        let answered = Answered {
+            status,
+            redirect: &Redirect::None,
+            truncation: None,
+            conditional,
+            retry_after: None,
+            took: Duration::ZERO,
+        };
+        let (verdict, class, _, _) = of_answer(&answered);
+        assert_eq!(format!("{verdict:?} {class}"), expected);
+    }
+
+    #[test]
+    fn statuses() {
+        check(200, false, "Fetched ok");
+        check(204, false, "Fetched ok");
+        check(206, false, "Fetched ok");
+        check(304, true, "NotModified not-modified");
+        check(304, false, "Retry http-304");
+        check(404, false, "Failed(Gone) http-404");
+        check(410, false, "Failed(Gone) http-410");
+        check(403, false, "Failed(Refused) http-403");
+        check(451, false, "Failed(Refused) http-451");
+        check(429, false, "Retry http-429");
+        check(503, false, "Retry http-503");
+        check(500, false, "Retry http-500");
+        check(999, false, "Failed(Refused) http-999");
+    }
+
+    #[test]
+    fn a_body_that_broke_off_is_never_whole() {
+        let answered = |mark| Answered {
+            status: 200,
+            redirect: &Redirect::None,
+            truncation: Some(Truncation {
+                mark,
+                cause: ErrorClass::Disconnect,
+            }),
+            conditional: false,
+            retry_after: None,
+            took: Duration::ZERO,
+        };
+        let verdict = |mark| of_answer(&answered(mark)).0;
+        assert_eq!(verdict(TruncationMark::Disconnect), Verdict::Retry);
+        assert_eq!(verdict(TruncationMark::Time), Verdict::Retry);
+        assert_eq!(verdict(TruncationMark::Length), Verdict::Fetched);
+    }
+}
