@@ -4,9 +4,14 @@
 //! Both hold over restarts (the calendar is saved) and clock jumps (time that runs backwards is
 //! read as standing still, which only ever waits longer).
 //!
-//! Cost: O(log hosts) per hand-out when there is a delay, O(1) without; 24 bytes per host.
+//! Hosts that turn out to be served by one address are joined: from then on they are asked as if
+//! they were one host. Joining is for good, and the joined host waits as long as the slower of
+//! the two, so it can only make us gentler.
+//!
+//! Cost: O(log hosts) per hand-out when there is a delay, O(1) without; 24 bytes per host, and
+//! for joined hosts O(their number) whenever they open or close.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use crate::id::HostId;
@@ -50,10 +55,27 @@ impl Default for Politeness {
     }
 }
 
+/// What happens at a host beside handing out its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// One more request begins within a hand-out: the page itself, after its robots.txt. Must not
+    /// come before [`Scheduler::earliest`](crate::Scheduler::earliest).
+    Asked,
+    /// The page handed out last was settled without a request: the host need not rest for it.
+    Spared,
+    /// A request for no page begins: a probe, a robots.txt that a redirect led to. Must not come
+    /// unless [`Scheduler::is_free`](crate::Scheduler::is_free).
+    Opened,
+    /// A request for no page ended.
+    Closed,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Host {
     /// No request starts before this.
     earliest: Tick,
+    /// What `earliest` was before the last request started.
+    before: Tick,
     open: u32,
 }
 
@@ -64,6 +86,10 @@ pub(crate) struct Calendar {
     hosts: Vec<Host>,
     /// Hosts whose `earliest` had not come when they were last looked at.
     asleep: BTreeSet<(Tick, HostId)>,
+    /// Joined hosts: to the one that stands for them all.
+    joined: BTreeMap<HostId, HostId>,
+    /// By the one that stands for them: all of them, itself included.
+    groups: BTreeMap<HostId, Vec<HostId>>,
 }
 
 impl Calendar {
@@ -76,7 +102,15 @@ impl Calendar {
             politeness,
             hosts: Vec::new(),
             asleep: BTreeSet::new(),
+            joined: BTreeMap::new(),
+            groups: BTreeMap::new(),
         }
+    }
+
+    /// From now on hosts are asked this gently. What was promised until now is kept.
+    pub(crate) fn set_politeness(&mut self, politeness: Politeness) {
+        assert!(politeness.open_max > 0, "a host must be asked some time");
+        self.politeness = politeness;
     }
 
     /// Makes room for a host. New hosts may be contacted at once.
@@ -86,44 +120,110 @@ impl Calendar {
         }
     }
 
-    /// A request to the host starts now. Returns whether another may follow at once.
-    pub(crate) fn start(&mut self, host: HostId, now: Tick) -> bool {
-        let earliest = self.hosts[host.index()].earliest;
+    /// A request to the host starts now.
+    pub(crate) fn start(&mut self, host: HostId, now: Tick) {
+        let at = self.unit(host).index();
+        self.hosts[at].open += 1;
+        assert!(
+            self.hosts[at].open <= self.politeness.open_max,
+            "host {host} has too many requests open"
+        );
+        self.ask(host, now);
+    }
+
+    /// A request starts now within what is already open.
+    pub(crate) fn ask(&mut self, host: HostId, now: Tick) {
+        let unit = self.unit(host);
+        let earliest = self.hosts[unit.index()].earliest;
         assert!(
             earliest <= now,
             "host {host} asked at {now:?}, before {earliest:?}"
         );
-        self.hosts[host.index()].open += 1;
-        assert!(self.hosts[host.index()].open <= self.politeness.open_max);
+        self.hosts[unit.index()].before = earliest;
         if self.politeness.delay_ms > 0 {
             self.hold(host, now.plus(self.politeness.delay_ms));
         }
-        self.free(host, now)
     }
 
-    /// A request to the host ended. Returns whether the host may be contacted at `now`.
-    pub(crate) fn end(&mut self, host: HostId, now: Tick) -> bool {
-        let open = &mut self.hosts[host.index()].open;
+    /// The request that started last was never sent.
+    pub(crate) fn spare(&mut self, host: HostId, now: Tick) {
+        let unit = self.unit(host);
+        let Host {
+            earliest, before, ..
+        } = self.hosts[unit.index()];
+        // A host held beyond its usual rest was held for another reason.
+        if earliest <= now.plus(self.politeness.delay_ms) && before < earliest {
+            self.hosts[unit.index()].earliest = before;
+            self.asleep.remove(&(earliest, unit));
+            if before > now {
+                self.asleep.insert((before, unit));
+            }
+        }
+    }
+
+    /// A request to the host ended.
+    pub(crate) fn end(&mut self, host: HostId) {
+        let unit = self.unit(host);
+        let open = &mut self.hosts[unit.index()].open;
         *open = open
             .checked_sub(1)
             .expect("a request that ends was started");
-        self.free(host, now)
     }
 
     /// The host is not to be contacted before `until`.
     pub(crate) fn hold(&mut self, host: HostId, until: Tick) {
-        let earliest = self.hosts[host.index()].earliest;
+        let unit = self.unit(host);
+        let earliest = self.hosts[unit.index()].earliest;
         if until > earliest {
-            self.asleep.remove(&(earliest, host));
-            self.asleep.insert((until, host));
-            self.hosts[host.index()].earliest = until;
+            self.asleep.remove(&(earliest, unit));
+            self.asleep.insert((until, unit));
+            self.hosts[unit.index()].earliest = until;
         }
+    }
+
+    /// The first tick at which a request to the host may start, if none is open.
+    pub(crate) fn earliest(&self, host: HostId) -> Tick {
+        self.hosts[self.unit(host).index()].earliest
     }
 
     /// Whether the host may be contacted at `now`.
     pub(crate) fn free(&self, host: HostId, now: Tick) -> bool {
-        let Host { earliest, open } = self.hosts[host.index()];
+        let Host { earliest, open, .. } = self.hosts[self.unit(host).index()];
         earliest <= now && open < self.politeness.open_max
+    }
+
+    /// Two hosts are asked as one from now on.
+    pub(crate) fn join(&mut self, host: HostId, with: HostId) {
+        let (a, b) = (self.unit(host), self.unit(with));
+        if a == b {
+            return;
+        }
+        let (stands, gone) = (a.min(b), a.max(b));
+        let Host {
+            earliest,
+            before: _,
+            open,
+        } = std::mem::take(&mut self.hosts[gone.index()]);
+        self.asleep.remove(&(earliest, gone));
+        self.hosts[stands.index()].open += open;
+        self.hold(stands, earliest);
+        // Nothing is given back for a request that started before.
+        self.hosts[stands.index()].before = self.hosts[stands.index()].earliest;
+        let moved = self.groups.remove(&gone).unwrap_or_else(|| vec![gone]);
+        for &member in &moved {
+            self.joined.insert(member, stands);
+        }
+        let group = self.groups.entry(stands).or_insert_with(|| vec![stands]);
+        group.extend(moved);
+        group.sort_unstable();
+    }
+
+    /// The hosts that open and close together with this one, itself included.
+    pub(crate) fn group(&self, host: HostId) -> impl Iterator<Item = HostId> + '_ {
+        let unit = self.unit(host);
+        let group = self.groups.get(&unit).map_or(&[][..], Vec::as_slice);
+        let alone = group.is_empty().then_some(host);
+        group.iter().copied().chain(alone)
     }
 
     /// Takes out one host whose time has come; it may still have too many requests open.
@@ -141,6 +241,14 @@ impl Calendar {
             .copied()
             .filter(move |(_, host)| self.hosts[host.index()].open < open_max)
     }
+
+    /// The host whose entry counts.
+    fn unit(&self, host: HostId) -> HostId {
+        if self.joined.is_empty() {
+            return host;
+        }
+        self.joined.get(&host).copied().unwrap_or(host)
+    }
 }
 
 impl Save for Calendar {
@@ -150,10 +258,14 @@ impl Save for Calendar {
         (self.hosts.len() as u64).save(out)?;
         for host in &self.hosts {
             host.earliest.save(out)?;
+            host.before.save(out)?;
             host.open.save(out)?;
         }
         (self.asleep.len() as u64).save(out)?;
-        self.asleep.iter().try_for_each(|sleeper| sleeper.save(out))
+        self.asleep
+            .iter()
+            .try_for_each(|sleeper| sleeper.save(out))?;
+        self.joined.save(out)
     }
 }
 
@@ -166,10 +278,14 @@ impl Restore for Calendar {
         if politeness.open_max == 0 {
             return Err(corrupt("no open request allowed"));
         }
-        let hosts: Vec<(Tick, u32)> = Restore::restore(from)?;
+        let hosts: Vec<(Tick, (Tick, u32))> = Restore::restore(from)?;
         let hosts: Vec<Host> = hosts
             .into_iter()
-            .map(|(earliest, open)| Host { earliest, open })
+            .map(|(earliest, (before, open))| Host {
+                earliest,
+                before,
+                open,
+            })
             .collect();
         let asleep: Vec<(Tick, HostId)> = Restore::restore(from)?;
         if asleep.iter().any(|&(until, host)| {
@@ -179,10 +295,21 @@ impl Restore for Calendar {
         }) {
             return Err(corrupt("a sleeping host that is not known"));
         }
+        let joined: BTreeMap<HostId, HostId> = Restore::restore(from)?;
+        let mut groups: BTreeMap<HostId, Vec<HostId>> = BTreeMap::new();
+        for (&member, &stands) in &joined {
+            if stands >= member || joined.contains_key(&stands) || member.index() >= hosts.len() {
+                return Err(corrupt("a joined host that cannot be"));
+            }
+            let group = groups.entry(stands).or_insert_with(|| vec![stands]);
+            group.push(member);
+        }
         Ok(Self {
             politeness,
             hosts,
             asleep: asleep.into_iter().collect(),
+            joined,
+            groups,
         })
     }
 }

@@ -20,7 +20,7 @@ mod ranking;
 mod saved;
 mod scheduler;
 
-pub use calendar::{Politeness, Tick};
+pub use calendar::{Politeness, Tick, Visit};
 pub use event::{Change, Event, Fault};
 pub use id::{HostId, PageId};
 pub use policy::{Coverage, Links, NoLinks, Policy, WholeGraphRank};

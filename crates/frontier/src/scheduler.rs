@@ -9,7 +9,7 @@
 
 use std::io;
 
-use crate::calendar::{Calendar, Politeness, Tick};
+use crate::calendar::{Calendar, Politeness, Tick, Visit};
 use crate::event::Event;
 use crate::id::{HostId, PageId};
 use crate::policy::{Coverage, Links, Policy};
@@ -17,7 +17,7 @@ use crate::ranking::Ranking;
 use crate::saved::{Restore, Save, corrupt};
 
 /// First bytes of a saved scheduler: name and version of the format.
-const MAGIC: [u8; 8] = *b"TSSCHED1";
+const MAGIC: [u8; 8] = *b"TSSCHED2";
 
 /// What to do now. `WaitUntil` lets the lab jump its clock and the crawler sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,19 +55,20 @@ impl<P: Policy> Scheduler<P> {
     pub fn next(&mut self, now: Tick) -> Next {
         let now = self.tick(now);
         while let Some(host) = self.calendar.wake(now) {
-            self.ranking.set_open(host, self.calendar.free(host, now));
+            self.refresh(host, now);
         }
         self.ranking.wake(now);
         if let Some((page, host)) = self.ranking.best_ready() {
             self.ranking.hand_out(page);
-            let open = self.calendar.start(host, now);
-            self.ranking.set_open(host, open);
+            self.calendar.start(host, now);
+            self.refresh(host, now);
             return Next::Fetch(page);
         }
-        let host_wakes = self
-            .calendar
-            .sleepers()
-            .find(|(_, host)| self.ranking.has_queued(*host));
+        let has_queued = |unit| {
+            let mut hosts = self.calendar.group(unit);
+            hosts.any(|host| self.ranking.has_queued(host))
+        };
+        let host_wakes = self.calendar.sleepers().find(|(_, host)| has_queued(*host));
         let wakes = [host_wakes.map(|(tick, _)| tick), self.ranking.next_wake()];
         wakes
             .into_iter()
@@ -91,14 +92,50 @@ impl<P: Policy> Scheduler<P> {
                 self.land(page, now);
             }
             Event::Held { host, until } => {
-                self.calendar.know(host);
-                self.ranking.know_host(host);
+                self.know_host(host);
                 self.calendar.hold(host, until);
-                self.ranking.set_open(host, self.calendar.free(host, now));
+                self.refresh(host, now);
             }
             Event::Round { .. } => {}
         }
         self.policy.observe(event, now, links, &mut self.ranking);
+    }
+
+    /// Tells the calendar alone what happened at a host beside its pages.
+    pub fn visit(&mut self, host: HostId, visit: Visit, now: Tick) {
+        let now = self.tick(now);
+        self.know_host(host);
+        match visit {
+            Visit::Asked => self.calendar.ask(host, now),
+            Visit::Spared => self.calendar.spare(host, now),
+            Visit::Opened => self.calendar.start(host, now),
+            Visit::Closed => self.calendar.end(host),
+        }
+        self.refresh(host, now);
+    }
+
+    /// Two hosts are served by one address: they are asked as one from now on.
+    pub fn join(&mut self, host: HostId, with: HostId, now: Tick) {
+        let now = self.tick(now);
+        self.know_host(host);
+        self.know_host(with);
+        self.calendar.join(host, with);
+        self.refresh(host, now);
+    }
+
+    /// From now on hosts are asked this gently.
+    pub fn set_politeness(&mut self, politeness: Politeness) {
+        self.calendar.set_politeness(politeness);
+    }
+
+    /// The first tick at which a known host may be asked, should no request be open.
+    pub fn earliest(&self, host: HostId) -> Tick {
+        self.calendar.earliest(host)
+    }
+
+    /// Whether a known host may be asked at `now`.
+    pub fn is_free(&self, host: HostId, now: Tick) -> bool {
+        self.calendar.free(host, now.max(self.latest))
     }
 
     /// What the policy proves of the pages fetched so far.
@@ -157,7 +194,20 @@ impl<P: Policy> Scheduler<P> {
     fn land(&mut self, page: PageId, now: Tick) {
         if self.ranking.land(page) {
             let host = self.ranking.host(page);
-            let open = self.calendar.end(host, now);
+            self.calendar.end(host);
+            self.refresh(host, now);
+        }
+    }
+
+    fn know_host(&mut self, host: HostId) {
+        self.calendar.know(host);
+        self.ranking.know_host(host);
+    }
+
+    /// Tells the ranking whether a host, and those joined with it, may be contacted.
+    fn refresh(&mut self, host: HostId, now: Tick) {
+        let open = self.calendar.free(host, now);
+        for host in self.calendar.group(host) {
             self.ranking.set_open(host, open);
         }
     }

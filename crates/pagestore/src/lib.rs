@@ -1,5 +1,44 @@
 //! What a crawl directory remembers.
 //!
-//! Invariant: what was acknowledged is on disk. Not here: policies, HTTP.
+//! The journal is the crawl: one file to which every event and every hand-out is appended, with
+//! the URL of each page and the links of each fetched one inside. All state is its fold. What is
+//! kept in memory is an index: for each page where its entries are, and for each URL which page it
+//! is. A checkpoint is a shortcut past the fold; losing it loses nothing but time.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`Store`] | the crawl directory, by page, URL and host |
+//! | [`Entry`] | what can stand in the journal |
+//! | [`Journal`](journal) | appending, syncing, scanning, cutting a torn end |
+//! | [`Lock`] | one process at a time |
+//!
+//! Invariant: what was acknowledged is on disk, and nothing that was half written is ever read.
+//! Not here: policies, HTTP, what a URL means.
 
+mod bytes;
+mod checkpoint;
+mod disk;
+mod entry;
+mod error;
+mod facts;
+mod frame;
+mod index;
+pub mod journal;
+mod keys;
+mod lock;
+mod seen;
+mod store;
+mod tally;
 pub mod warc;
+
+pub use disk::{Disk, RealDisk};
+pub use entry::{Entry, Links, Outcome, Settled};
+pub use error::StoreError;
+pub use facts::{Capture, Facts};
+pub use index::{Index, PageState, Session};
+pub use journal::{Position, Scan, Syncer};
+pub use keys::{Key, Keyer};
+pub use lock::Lock;
+pub use seen::Seen;
+pub use store::{LinksBefore, NewPage, Reader, Store};
+pub use tally::{HostTally, Tally};

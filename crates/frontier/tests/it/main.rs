@@ -5,3 +5,4 @@ mod model;
 mod random_crawls;
 mod ranking;
 mod restore;
+mod visits;

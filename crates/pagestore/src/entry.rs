@@ -1,0 +1,483 @@
+//! What can stand in the journal: every event, every hand-out, and what a restart must know.
+//!
+//! An entry is a kind, a tick and its fields; each can be read by itself, so that the index only
+//! keeps positions. Links are written in the order of the page, each as its difference to the one
+//! before.
+
+use turnstone_frontier::{Change, Event, Fault, HostId, PageId, Tick, Visit};
+
+use crate::bytes::{Cursor, Malformed, Put as _};
+use crate::facts::Facts;
+use crate::journal::Position;
+use crate::keys::Key;
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "entries are lent one at a time, never gathered"
+)]
+pub enum Entry<'a> {
+    /// A process took the crawl over.
+    Session {
+        /// The wall clock, in milliseconds of 1970.
+        wall_ms: u64,
+        /// Which start of the machine this is; empty if it cannot be known.
+        boot: &'a str,
+        /// Milliseconds since that start.
+        boot_ms: u64,
+        /// The delay between requests to a host.
+        delay_ms: u64,
+        /// How many requests may be open at a host.
+        open_max: u32,
+        /// The policy, as a spec.
+        policy: &'a str,
+    },
+    /// A host was named. Host ids are dense and issued in order.
+    Host {
+        /// The host.
+        host: HostId,
+        /// Its name.
+        name: &'a str,
+    },
+    /// A URL was seen for the first time. Page ids are dense and issued in order.
+    Page {
+        /// The page.
+        page: PageId,
+        /// Its host.
+        host: HostId,
+        /// Named by the user rather than found through a link.
+        seed: bool,
+        /// Links from the nearest seed, as far as is known.
+        depth: u8,
+        /// The fingerprint of its canonical URL.
+        key: Key,
+        /// The URL as found.
+        url: &'a str,
+        /// Why it is not going to be asked for, as class and detail; both empty if it is.
+        refused: (&'a str, &'a str),
+    },
+    /// The scheduler handed a page out.
+    HandOut {
+        /// The page.
+        page: PageId,
+    },
+    /// A page was settled, by an answer or without one.
+    Outcome(Outcome<'a>),
+    /// A host asked not to be contacted before a time.
+    Held {
+        /// The host.
+        host: HostId,
+        /// The first tick at which it may be contacted again.
+        until: Tick,
+    },
+    /// Something happened at a host beside its pages.
+    Visit {
+        /// The host.
+        host: HostId,
+        /// What.
+        visit: Visit,
+    },
+    /// Two hosts are served by one address.
+    Joined {
+        /// The host.
+        host: HostId,
+        /// The other.
+        with: HostId,
+    },
+    /// What is known of an authority's robots.txt.
+    Robots {
+        /// Scheme, host and port.
+        authority: &'a str,
+        /// The saved record, opaque here.
+        record: &'a [u8],
+        /// Requests sent to learn it.
+        requests: u32,
+        /// Bytes of body received.
+        body_bytes: u64,
+    },
+    /// A new round began.
+    Round {
+        /// Its number.
+        round: u32,
+        /// How many fetches it may spend.
+        budget: u64,
+    },
+    /// Something a driver wants to find again, opaque here.
+    Note {
+        /// What kind of thing.
+        kind: &'a str,
+        /// The thing.
+        bytes: &'a [u8],
+    },
+}
+
+/// How a page was settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<'a> {
+    /// The page.
+    pub page: PageId,
+    /// What came of it.
+    pub settled: Settled,
+    /// Distinct links, in the order of the page; only for a page that was fetched.
+    pub links: Links<'a>,
+    /// The entry of the page's outcome before this one, 0 if it is the first; set by the store.
+    pub before: Position,
+    /// What is known beyond.
+    pub facts: Facts,
+}
+
+/// What came of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It came.
+    Fetched(Change),
+    /// It did not.
+    Failed(Fault),
+    /// It stands for another.
+    Moved(PageId),
+}
+
+/// Links, in memory or still as bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Links<'a> {
+    /// As ids.
+    Ids(&'a [PageId]),
+    /// As written.
+    Bytes(&'a [u8]),
+}
+
+impl Links<'_> {
+    /// Appends the links to a buffer.
+    pub fn read(&self, into: &mut Vec<PageId>) {
+        match *self {
+            Links::Ids(ids) => into.extend_from_slice(ids),
+            Links::Bytes(bytes) => {
+                read_links(bytes, |link| into.push(link)).expect("checked when it was read");
+            }
+        }
+    }
+}
+
+impl Outcome<'_> {
+    /// The same without its links, to be kept.
+    pub(crate) fn without_links(self) -> Outcome<'static> {
+        Outcome {
+            links: Links::Ids(&[]),
+            page: self.page,
+            settled: self.settled,
+            before: self.before,
+            facts: self.facts,
+        }
+    }
+
+    /// The same as an event, with the links read into a buffer.
+    pub fn event<'b>(&self, buffer: &'b mut Vec<PageId>) -> Event<'b> {
+        let page = self.page;
+        match self.settled {
+            Settled::Fetched(change) => {
+                buffer.clear();
+                self.links.read(buffer);
+                let links = buffer.as_slice();
+                Event::Fetched {
+                    page,
+                    change,
+                    links,
+                }
+            }
+            Settled::Failed(fault) => Event::Failed { page, fault },
+            Settled::Moved(to) => Event::Moved { page, to },
+        }
+    }
+}
+
+impl Entry<'_> {
+    /// Writes the entry with its tick.
+    pub(crate) fn put(&self, tick: Tick, out: &mut Vec<u8>) {
+        out.push(self.kind());
+        out.put_number(tick.0);
+        match self {
+            Self::Session {
+                wall_ms,
+                boot,
+                boot_ms,
+                delay_ms,
+                open_max,
+                policy,
+            } => {
+                out.put_number(*wall_ms);
+                out.put_bytes(boot.as_bytes());
+                out.put_number(*boot_ms);
+                out.put_number(*delay_ms);
+                out.put_number(u64::from(*open_max));
+                out.put_bytes(policy.as_bytes());
+            }
+            Self::Host { host, name } => {
+                out.put_number(u64::from(host.0));
+                out.put_bytes(name.as_bytes());
+            }
+            Self::Page {
+                page,
+                host,
+                seed,
+                depth,
+                key,
+                url,
+                refused: (class, detail),
+            } => {
+                out.put_number(u64::from(page.0));
+                out.put_number(u64::from(host.0));
+                out.push(u8::from(*seed));
+                out.push(*depth);
+                out.extend_from_slice(&key.to_bytes());
+                out.put_bytes(url.as_bytes());
+                out.put_bytes(class.as_bytes());
+                out.put_bytes(detail.as_bytes());
+            }
+            Self::HandOut { page } => out.put_number(u64::from(page.0)),
+            Self::Outcome(outcome) => outcome.put(out),
+            Self::Held { host, until } => {
+                out.put_number(u64::from(host.0));
+                out.put_number(until.0);
+            }
+            Self::Visit { host, visit } => {
+                out.put_number(u64::from(host.0));
+                out.push(code(&VISITS, visit));
+            }
+            Self::Joined { host, with } => {
+                out.put_number(u64::from(host.0));
+                out.put_number(u64::from(with.0));
+            }
+            Self::Robots {
+                authority,
+                record,
+                requests,
+                body_bytes,
+            } => {
+                out.put_bytes(authority.as_bytes());
+                out.put_bytes(record);
+                out.put_number(u64::from(*requests));
+                out.put_number(*body_bytes);
+            }
+            Self::Round { round, budget } => {
+                out.put_number(u64::from(*round));
+                out.put_number(*budget);
+            }
+            Self::Note { kind, bytes } => {
+                out.put_bytes(kind.as_bytes());
+                out.put_bytes(bytes);
+            }
+        }
+    }
+
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Session { .. } => 1,
+            Self::Host { .. } => 2,
+            Self::Page { .. } => 3,
+            Self::HandOut { .. } => 4,
+            Self::Outcome(_) => OUTCOME,
+            Self::Held { .. } => 6,
+            Self::Visit { .. } => 7,
+            Self::Joined { .. } => 8,
+            Self::Robots { .. } => 9,
+            Self::Round { .. } => 10,
+            Self::Note { .. } => 11,
+        }
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// Reads an entry and its tick.
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<(Tick, Self), Malformed> {
+        let mut from = Cursor::new(bytes);
+        let kind = from.byte()?;
+        let tick = Tick(from.number()?);
+        let entry = match kind {
+            1 => Self::Session {
+                wall_ms: from.number()?,
+                boot: from.text()?,
+                boot_ms: from.number()?,
+                delay_ms: from.number()?,
+                open_max: from.small()?,
+                policy: from.text()?,
+            },
+            2 => Self::Host {
+                host: HostId(from.small()?),
+                name: from.text()?,
+            },
+            3 => Self::Page {
+                page: PageId(from.small()?),
+                host: HostId(from.small()?),
+                seed: from.byte()? != 0,
+                depth: from.byte()?,
+                key: Key::from_bytes(from.array()?),
+                url: from.text()?,
+                refused: (from.text()?, from.text()?),
+            },
+            4 => Self::HandOut {
+                page: PageId(from.small()?),
+            },
+            OUTCOME => Self::Outcome(Outcome::read(&mut from)?),
+            6 => Self::Held {
+                host: HostId(from.small()?),
+                until: Tick(from.number()?),
+            },
+            7 => Self::Visit {
+                host: HostId(from.small()?),
+                visit: decoded(&VISITS, from.byte()?)?,
+            },
+            8 => Self::Joined {
+                host: HostId(from.small()?),
+                with: HostId(from.small()?),
+            },
+            9 => Self::Robots {
+                authority: from.text()?,
+                record: from.bytes()?,
+                requests: from.small()?,
+                body_bytes: from.number()?,
+            },
+            10 => Self::Round {
+                round: from.small()?,
+                budget: from.number()?,
+            },
+            11 => Self::Note {
+                kind: from.text()?,
+                bytes: from.bytes()?,
+            },
+            _ => return Err(Malformed("an entry of unknown kind")),
+        };
+        from.end()?;
+        Ok((tick, entry))
+    }
+}
+
+const OUTCOME: u8 = 5;
+const VISITS: [Visit; 4] = [Visit::Asked, Visit::Spared, Visit::Opened, Visit::Closed];
+const SETTLED: [Settled; 7] = [
+    Settled::Fetched(Change::New),
+    Settled::Fetched(Change::Changed),
+    Settled::Fetched(Change::Unchanged),
+    Settled::Failed(Fault::Gone),
+    Settled::Failed(Fault::Unknown),
+    Settled::Failed(Fault::Refused),
+    Settled::Failed(Fault::Lost),
+];
+const MOVED: u8 = SETTLED.len() as u8;
+
+fn code<T: PartialEq>(all: &[T], one: &T) -> u8 {
+    let at = all.iter().position(|other| other == one);
+    at.expect("the list has every one") as u8
+}
+
+fn decoded<T: Copy>(all: &[T], code: u8) -> Result<T, Malformed> {
+    let found = all.get(usize::from(code)).copied();
+    found.ok_or(Malformed("a code that means nothing"))
+}
+
+impl<'a> Outcome<'a> {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.put_number(u64::from(self.page.0));
+        match &self.settled {
+            Settled::Moved(to) => {
+                out.push(MOVED);
+                out.put_number(u64::from(to.0));
+            }
+            other => out.push(code(&SETTLED, other)),
+        }
+        out.put_number(self.before.0);
+        let mut facts = Vec::new();
+        self.facts.put(&mut facts);
+        out.put_bytes(&facts);
+        match self.links {
+            Links::Ids(ids) => put_links(ids, out),
+            Links::Bytes(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+
+    fn read(from: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        let page = PageId(from.small()?);
+        let settled = read_settled(from)?;
+        let before = Position(from.number()?);
+        let mut inner = Cursor::new(from.bytes()?);
+        let facts = Facts::read(&mut inner)?;
+        inner.end()?;
+        let bytes = from.take(from.left())?;
+        read_links(bytes, |_| ())?;
+        Ok(Self {
+            page,
+            settled,
+            links: Links::Bytes(bytes),
+            before,
+            facts,
+        })
+    }
+}
+
+fn read_settled(from: &mut Cursor<'_>) -> Result<Settled, Malformed> {
+    Ok(match from.byte()? {
+        MOVED => Settled::Moved(PageId(from.small()?)),
+        other => decoded(&SETTLED, other)?,
+    })
+}
+
+/// What expanding a page again needs of its outcome: its links, or where to look for them.
+pub(crate) enum LastCopy {
+    /// The links were appended to the buffer.
+    Here,
+    /// This outcome brought no copy; the one before it is there, nowhere if 0.
+    Before(Position),
+}
+
+/// The outcome before this one.
+pub(crate) fn read_before(bytes: &[u8]) -> Result<Position, Malformed> {
+    let mut from = Cursor::new(bytes);
+    if from.byte()? != OUTCOME {
+        return Err(Malformed("not the outcome of a page"));
+    }
+    from.number()?; // tick
+    from.small()?; // page
+    read_settled(&mut from)?;
+    Ok(Position(from.number()?))
+}
+
+/// Reads only the links of an outcome: the hot path of policies that look back.
+pub(crate) fn read_copy(bytes: &[u8], into: &mut Vec<PageId>) -> Result<LastCopy, Malformed> {
+    let mut from = Cursor::new(bytes);
+    if from.byte()? != OUTCOME {
+        return Err(Malformed("not the outcome of a page"));
+    }
+    from.number()?; // tick
+    from.small()?; // page
+    let settled = read_settled(&mut from)?;
+    let before = Position(from.number()?);
+    if !matches!(settled, Settled::Fetched(_)) {
+        return Ok(LastCopy::Before(before));
+    }
+    from.bytes()?; // facts
+    read_links(from.take(from.left())?, |link| into.push(link))?;
+    Ok(LastCopy::Here)
+}
+
+/// Each link as its zigzag difference to the one before: pages found together have ids together.
+fn put_links(links: &[PageId], out: &mut Vec<u8>) {
+    let mut before = 0i64;
+    for link in links {
+        let difference = i64::from(link.0) - before;
+        out.put_number((difference << 1 ^ difference >> 63) as u64);
+        before = i64::from(link.0);
+    }
+}
+
+fn read_links(bytes: &[u8], mut keep: impl FnMut(PageId)) -> Result<(), Malformed> {
+    let mut from = Cursor::new(bytes);
+    let mut before = 0i64;
+    while from.left() > 0 {
+        let zigzag = from.number()?;
+        let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
+        before = before.wrapping_add(difference);
+        let id = u32::try_from(before).map_err(|_| Malformed("a link beyond all pages"))?;
+        keep(PageId(id));
+    }
+    Ok(())
+}

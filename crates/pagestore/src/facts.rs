@@ -1,0 +1,193 @@
+//! What a fetch brought to light about a page, beyond what a policy needs to know.
+//!
+//! On disk a set of bits says which fields follow, so that a refused page costs a few bytes and a
+//! fetched one no more than it must.
+
+use turnstone_frontier::PageId;
+
+use crate::bytes::{Cursor, Malformed, Put as _};
+
+/// Where a response is in the WARC files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// The number of the file.
+    pub file: u32,
+    /// Where its record begins.
+    pub offset: u64,
+    /// How long its record is.
+    pub length: u64,
+    /// How long the file is with all records of this fetch.
+    pub file_end: u64,
+    /// How long the index is with the line of this fetch.
+    pub index_end: u64,
+}
+
+/// What is known of one settled page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// What happened, in one word: `ok`, `redirect`, `not-found`, `robots`, `scope`, `timeout`…
+    pub class: String,
+    /// The same in words for people: the robots line, the rule, the error.
+    pub detail: String,
+    /// HTTP status; 0 where there was no answer.
+    pub status: u16,
+    /// Requests sent, robots.txt not counted.
+    pub requests: u32,
+    /// Bytes of body received.
+    pub body_bytes: u64,
+    /// How long the fetch took.
+    pub milliseconds: u32,
+    /// When it began, in milliseconds of 1970.
+    pub wall_ms: u64,
+    /// Media type.
+    pub mime: String,
+    /// Title of the page.
+    pub title: String,
+    /// SHA-1 of the body as received.
+    pub digest: Option<[u8; 20]>,
+    /// Hash of the visible text.
+    pub text_hash: u64,
+    /// SimHash of the visible text.
+    pub simhash: u64,
+    /// Words of visible text.
+    pub words: u32,
+    /// Entity tag, as received.
+    pub etag: Vec<u8>,
+    /// Date of the last change, as received.
+    pub last_modified: Vec<u8>,
+    /// Where it is stored.
+    pub capture: Option<Capture>,
+    /// The page that had the same body before.
+    pub duplicate_of: Option<PageId>,
+    /// Redirects that led here, one after the other.
+    pub redirects: u32,
+    /// How often the page was tried in a row without a verdict.
+    pub attempts: u32,
+    /// The chance with which this page was chosen, in units of 2⁻³²; 0 means it was certain.
+    pub chance: u32,
+}
+
+impl Facts {
+    /// A page settled without a request.
+    pub fn refused(class: &str, detail: impl Into<String>) -> Self {
+        Self {
+            class: class.to_owned(),
+            detail: detail.into(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        let mut fields = Fields::default();
+        fields.bytes(0, self.class.as_bytes());
+        fields.bytes(1, self.detail.as_bytes());
+        fields.number(2, u64::from(self.status));
+        fields.number(3, u64::from(self.requests));
+        fields.number(4, self.body_bytes);
+        fields.number(5, u64::from(self.milliseconds));
+        fields.number(6, self.wall_ms);
+        fields.bytes(7, self.mime.as_bytes());
+        fields.bytes(8, self.title.as_bytes());
+        if let Some(digest) = &self.digest {
+            fields.bytes(9, digest);
+        }
+        fields.number(10, self.text_hash);
+        fields.number(11, self.simhash);
+        fields.number(12, u64::from(self.words));
+        fields.bytes(13, &self.etag);
+        fields.bytes(14, &self.last_modified);
+        if let Some(capture) = &self.capture {
+            let mut bytes = Vec::new();
+            bytes.put_number(u64::from(capture.file));
+            bytes.put_number(capture.offset);
+            bytes.put_number(capture.length);
+            bytes.put_number(capture.file_end);
+            bytes.put_number(capture.index_end);
+            fields.bytes(15, &bytes);
+        }
+        if let Some(page) = self.duplicate_of {
+            fields.number(16, u64::from(page.0) + 1);
+        }
+        fields.number(17, u64::from(self.redirects));
+        fields.number(18, u64::from(self.attempts));
+        fields.number(19, u64::from(self.chance));
+        out.put_number(fields.present);
+        out.extend_from_slice(&fields.bytes);
+    }
+
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        let present = cursor.number()?;
+        let mut facts = Self::default();
+        for field in (0..64).filter(|field| present >> field & 1 == 1) {
+            match field {
+                0 => facts.class = cursor.text()?.to_owned(),
+                1 => facts.detail = cursor.text()?.to_owned(),
+                2 => {
+                    let status = cursor.number()?;
+                    facts.status =
+                        u16::try_from(status).map_err(|_| Malformed("a status beyond 16 bits"))?;
+                }
+                3 => facts.requests = cursor.small()?,
+                4 => facts.body_bytes = cursor.number()?,
+                5 => facts.milliseconds = cursor.small()?,
+                6 => facts.wall_ms = cursor.number()?,
+                7 => facts.mime = cursor.text()?.to_owned(),
+                8 => facts.title = cursor.text()?.to_owned(),
+                9 => facts.digest = Some(digest(cursor.bytes()?)?),
+                10 => facts.text_hash = cursor.number()?,
+                11 => facts.simhash = cursor.number()?,
+                12 => facts.words = cursor.small()?,
+                13 => facts.etag = cursor.bytes()?.to_owned(),
+                14 => facts.last_modified = cursor.bytes()?.to_owned(),
+                15 => {
+                    let mut inner = Cursor::new(cursor.bytes()?);
+                    facts.capture = Some(Capture {
+                        file: inner.small()?,
+                        offset: inner.number()?,
+                        length: inner.number()?,
+                        file_end: inner.number()?,
+                        index_end: inner.number()?,
+                    });
+                }
+                16 => {
+                    let page = cursor.small()?;
+                    facts.duplicate_of = page.checked_sub(1).map(PageId);
+                }
+                17 => facts.redirects = cursor.small()?,
+                18 => facts.attempts = cursor.small()?,
+                19 => facts.chance = cursor.small()?,
+                _ => return Err(Malformed("a field that this version does not know")),
+            }
+        }
+        Ok(facts)
+    }
+}
+
+fn digest(bytes: &[u8]) -> Result<[u8; 20], Malformed> {
+    bytes
+        .try_into()
+        .map_err(|_| Malformed("a digest that is not 20 bytes long"))
+}
+
+/// Fields that differ from nothing, in order, and which they are.
+#[derive(Default)]
+struct Fields {
+    present: u64,
+    bytes: Vec<u8>,
+}
+
+impl Fields {
+    fn number(&mut self, field: u32, value: u64) {
+        if value != 0 {
+            self.present |= 1 << field;
+            self.bytes.put_number(value);
+        }
+    }
+
+    fn bytes(&mut self, field: u32, value: &[u8]) {
+        if !value.is_empty() {
+            self.present |= 1 << field;
+            self.bytes.put_bytes(value);
+        }
+    }
+}

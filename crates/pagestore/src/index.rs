@@ -1,0 +1,341 @@
+//! Where everything is: what is kept in memory of a journal.
+//!
+//! For each page the positions of its URL and of its last outcome, its host and its state; for
+//! each URL its page; for each host its name; for each authority its robots.txt. The index is a
+//! fold like any other: the same function builds it on opening and keeps it up while appending.
+//!
+//! Cost: 24 bytes a page, the key table's 17 to 34, and 10 for each distinct text.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use turnstone_frontier::{Fault, HostId, PageId, Tick};
+
+use crate::entry::{Entry, Settled};
+use crate::facts::Capture;
+use crate::journal::Position;
+use crate::keys::{Key, KeyTable};
+use crate::tally::Tally;
+
+/// Where a page stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum PageState {
+    /// Known, not yet asked for.
+    Waiting,
+    /// Handed out, not yet come back.
+    InFlight,
+    /// In the store.
+    Fetched,
+    /// Not there.
+    Gone,
+    /// No verdict yet; it may be asked for again.
+    Unknown,
+    /// Not to be asked for.
+    Refused,
+    /// Stands for another page.
+    Moved,
+}
+
+impl PageState {
+    /// Every state.
+    pub const ALL: [Self; 7] = [
+        Self::Waiting,
+        Self::InFlight,
+        Self::Fetched,
+        Self::Gone,
+        Self::Unknown,
+        Self::Refused,
+        Self::Moved,
+    ];
+
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::InFlight => "in-flight",
+            Self::Fetched => "fetched",
+            Self::Gone => "gone",
+            Self::Unknown => "unknown",
+            Self::Refused => "refused",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    page_at: Position,
+    outcome_at: Position,
+    host: HostId,
+    state: PageState,
+    /// What it was before it was handed out.
+    before: PageState,
+    stored: bool,
+    depth: u8,
+}
+
+/// What the last process said of itself when it took the crawl over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// The tick at which it began.
+    pub tick: Tick,
+    /// The wall clock then, in milliseconds of 1970.
+    pub wall_ms: u64,
+    /// Which start of the machine it was.
+    pub boot: String,
+    /// Milliseconds since that start.
+    pub boot_ms: u64,
+    /// The policy, as a spec.
+    pub policy: String,
+}
+
+/// The index of a journal.
+#[derive(Debug, Default)]
+pub struct Index {
+    keys: KeyTable,
+    slots: Vec<Slot>,
+    counts: [u64; PageState::ALL.len()],
+    host_names: Vec<Box<str>>,
+    hosts: HashMap<Box<str>, HostId>,
+    robots: BTreeMap<Box<str>, Position>,
+    notes: BTreeMap<Box<str>, Position>,
+    /// Hashes of every visible text ever fetched.
+    texts: HashSet<u64>,
+    /// Targets of redirects: how many in a row led there.
+    redirects: HashMap<PageId, u32>,
+    stored: u64,
+    capture: Option<Capture>,
+    sessions: Vec<Session>,
+    latest: Tick,
+    tally: Tally,
+}
+
+impl Index {
+    /// Folds one entry in.
+    pub(crate) fn fold(&mut self, at: Position, tick: Tick, entry: &Entry<'_>) {
+        self.latest = self.latest.max(tick);
+        let (mut host, mut first) = (HostId(0), false);
+        match entry {
+            Entry::Session {
+                wall_ms,
+                boot,
+                boot_ms,
+                policy,
+                ..
+            } => self.sessions.push(Session {
+                tick,
+                wall_ms: *wall_ms,
+                boot: (*boot).to_owned(),
+                boot_ms: *boot_ms,
+                policy: (*policy).to_owned(),
+            }),
+            Entry::Host { host, name } => {
+                assert_eq!(host.index(), self.host_names.len(), "host ids are dense");
+                self.host_names.push((*name).into());
+                self.hosts.insert((*name).into(), *host);
+            }
+            Entry::Page {
+                page,
+                host: of,
+                depth,
+                key,
+                refused,
+                ..
+            } => {
+                assert_eq!(page.index(), self.slots.len(), "page ids are dense");
+                host = *of;
+                let state = if refused.0.is_empty() {
+                    PageState::Waiting
+                } else {
+                    PageState::Refused
+                };
+                self.slots.push(Slot {
+                    page_at: at,
+                    outcome_at: Position(0),
+                    host,
+                    state,
+                    before: state,
+                    stored: false,
+                    depth: *depth,
+                });
+                self.counts[state as usize] += 1;
+                self.keys.insert(*key, *page);
+            }
+            Entry::HandOut { page } => self.set_state(*page, PageState::InFlight),
+            Entry::Outcome(outcome) => {
+                host = self.slots[outcome.page.index()].host;
+                first = !self.slots[outcome.page.index()].stored;
+                self.settle(outcome.page, outcome.settled);
+                self.slots[outcome.page.index()].outcome_at = at;
+                self.capture = outcome.facts.capture.or(self.capture);
+                if let Settled::Fetched(_) = outcome.settled {
+                    self.texts.insert(outcome.facts.text_hash);
+                }
+                if let Settled::Moved(to) = outcome.settled {
+                    self.redirects.insert(to, outcome.facts.redirects);
+                }
+            }
+            Entry::Robots { authority, .. } => {
+                self.robots.insert((*authority).into(), at);
+            }
+            Entry::Note { kind, .. } => {
+                self.notes.insert((*kind).into(), at);
+            }
+            Entry::Held { .. }
+            | Entry::Visit { .. }
+            | Entry::Joined { .. }
+            | Entry::Round { .. } => {}
+        }
+        self.tally.fold(entry, host, first);
+    }
+
+    fn settle(&mut self, page: PageId, settled: Settled) {
+        let before = self.slots[page.index()].before;
+        let state = match settled {
+            Settled::Fetched(_) => PageState::Fetched,
+            Settled::Moved(_) => PageState::Moved,
+            Settled::Failed(Fault::Gone) => PageState::Gone,
+            Settled::Failed(Fault::Unknown) => PageState::Unknown,
+            Settled::Failed(Fault::Refused) => PageState::Refused,
+            Settled::Failed(Fault::Lost) => before,
+        };
+        let slot = &mut self.slots[page.index()];
+        if state == PageState::Fetched && !slot.stored {
+            slot.stored = true;
+            self.stored += 1;
+        }
+        self.set_state(page, state);
+    }
+
+    fn set_state(&mut self, page: PageId, state: PageState) {
+        let slot = &mut self.slots[page.index()];
+        self.counts[slot.state as usize] -= 1;
+        self.counts[state as usize] += 1;
+        if slot.state != PageState::InFlight {
+            slot.before = slot.state;
+        }
+        slot.state = state;
+    }
+
+    /// Makes room for this many more pages.
+    pub(crate) fn reserve(&mut self, pages: usize) {
+        self.keys.reserve(pages);
+        self.slots.reserve(pages);
+    }
+
+    /// The page of a canonical URL.
+    pub fn find(&self, key: Key) -> Option<PageId> {
+        self.keys.find(key)
+    }
+
+    /// How many pages are known.
+    pub fn page_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many pages were ever fetched.
+    pub fn stored_count(&self) -> u64 {
+        self.stored
+    }
+
+    /// How many pages are in a state.
+    pub fn count(&self, state: PageState) -> u64 {
+        self.counts[state as usize]
+    }
+
+    /// Where a page stands.
+    pub fn state(&self, page: PageId) -> PageState {
+        self.slots[page.index()].state
+    }
+
+    /// Whether a page was ever fetched.
+    pub fn is_stored(&self, page: PageId) -> bool {
+        self.slots[page.index()].stored
+    }
+
+    /// Links from the nearest seed, as far as was known when the page was found.
+    pub fn depth(&self, page: PageId) -> u8 {
+        self.slots[page.index()].depth
+    }
+
+    /// Whether a visible text was ever fetched.
+    pub fn has_text(&self, text_hash: u64) -> bool {
+        self.texts.contains(&text_hash)
+    }
+
+    /// How many redirects in a row led to a page.
+    pub fn redirects(&self, page: PageId) -> u32 {
+        self.redirects.get(&page).copied().unwrap_or(0)
+    }
+
+    /// The host of a page.
+    pub fn host(&self, page: PageId) -> HostId {
+        self.slots[page.index()].host
+    }
+
+    /// The entry that announced a page.
+    pub fn page_at(&self, page: PageId) -> Position {
+        self.slots[page.index()].page_at
+    }
+
+    /// The entry of a page's last outcome; `None` before the first.
+    pub fn outcome_at(&self, page: PageId) -> Option<Position> {
+        let at = self.slots[page.index()].outcome_at;
+        (at != Position(0)).then_some(at)
+    }
+
+    /// How many hosts are known.
+    pub fn host_count(&self) -> usize {
+        self.host_names.len()
+    }
+
+    /// The name of a host.
+    pub fn host_name(&self, host: HostId) -> &str {
+        &self.host_names[host.index()]
+    }
+
+    /// The host of a name.
+    pub fn find_host(&self, name: &str) -> Option<HostId> {
+        self.hosts.get(name).copied()
+    }
+
+    /// The last entry about each authority's robots.txt, in the order of the alphabet.
+    pub fn robots(&self) -> impl Iterator<Item = (&str, Position)> {
+        self.robots.iter().map(|(name, at)| (&**name, *at))
+    }
+
+    /// The last entry about one authority's robots.txt.
+    pub fn robots_at(&self, authority: &str) -> Option<Position> {
+        self.robots.get(authority).copied()
+    }
+
+    /// The last note of a kind.
+    pub fn note_at(&self, kind: &str) -> Option<Position> {
+        self.notes.get(kind).copied()
+    }
+
+    /// The last capture that was acknowledged: where the WARC files and the index end.
+    pub fn capture(&self) -> Option<Capture> {
+        self.capture
+    }
+
+    /// Every process that took the crawl over, the last one last.
+    pub fn sessions(&self) -> &[Session] {
+        &self.sessions
+    }
+
+    /// The latest tick.
+    pub fn latest(&self) -> Tick {
+        self.latest
+    }
+
+    /// Counts.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The bytes that all this takes for pages, as allocated.
+    pub fn allocated_bytes(&self) -> usize {
+        self.keys.allocated_bytes() + self.slots.capacity() * size_of::<Slot>()
+    }
+}

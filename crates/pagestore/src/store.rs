@@ -1,0 +1,476 @@
+//! The crawl directory as its owner sees it: names, entries, links, checkpoints.
+//!
+//! Every change is an entry: it is appended to the journal and folded into the index by the same
+//! call, so that what is in memory is always what a restart would read. Links of fetched pages
+//! are read back from the journal, which the system keeps in its page cache.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use turnstone_frontier::{self as frontier, HostId, PageId, Tick};
+
+use crate::checkpoint;
+use crate::disk::Disk;
+use crate::entry::{Entry, LastCopy, Outcome, Settled, read_before, read_copy};
+use crate::error::StoreError;
+use crate::facts::Facts;
+use crate::index::{Index, PageState};
+use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
+use crate::keys::{Key, Keyer};
+use crate::lock::Lock;
+use crate::seen::Seen;
+
+/// A page seen for the first time.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPage<'a> {
+    /// The fingerprint of its canonical URL.
+    pub key: Key,
+    /// The URL as found.
+    pub url: &'a str,
+    /// Its host.
+    pub host: HostId,
+    /// Named by the user rather than found through a link.
+    pub seed: bool,
+    /// Links from the nearest seed, as far as is known.
+    pub depth: u8,
+    /// Why it is not going to be asked for, as class and detail; both empty if it is.
+    pub refused: (&'a str, &'a str),
+}
+
+/// An open crawl directory.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    journal: Journal,
+    index: Index,
+    seen: Arc<Seen>,
+    /// Bodies stored by entries that are not yet durable.
+    unseen: VecDeque<([u8; 20], Position)>,
+    buffer: RefCell<Vec<u8>>,
+    torn_bytes: u64,
+    _lock: Option<Lock>,
+}
+
+impl Store {
+    /// Makes a crawl directory where there is none. `holder` tells others who has it.
+    pub fn create(directory: &Path, holder: &str) -> Result<Self, StoreError> {
+        let folder = directory.join("store");
+        if folder.join("journal").exists() {
+            return Err(StoreError::Exists {
+                path: directory.to_owned(),
+            });
+        }
+        fs::create_dir_all(&folder).map_err(StoreError::io(&folder))?;
+        let lock = Lock::take(directory, holder)?;
+        // Written whole or not at all: a crawl whose first moment was cut off is no crawl yet.
+        let (fresh, path) = (folder.join("journal.new"), folder.join("journal"));
+        let _ = fs::remove_file(&fresh);
+        drop(Journal::create(&fresh)?);
+        fs::rename(&fresh, &path).map_err(StoreError::io(&path))?;
+        File::open(&folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(StoreError::io(&folder))?;
+        let journal = Journal::open(&path, Access::Append)?;
+        Self::build(directory, journal, Some(lock))
+    }
+
+    /// Takes over a crawl directory; cuts what was half written when the last process ended.
+    pub fn open(directory: &Path, holder: &str) -> Result<Self, StoreError> {
+        let path = existing_journal(directory)?;
+        let lock = Lock::take(directory, holder)?;
+        let journal = Journal::open(&path, Access::Append)?;
+        Self::build(directory, journal, Some(lock))
+    }
+
+    /// Looks at a crawl directory, even while another process works in it.
+    pub fn look(directory: &Path) -> Result<Self, StoreError> {
+        let path = existing_journal(directory)?;
+        let journal = Journal::open(&path, Access::Read)?;
+        Self::build(directory, journal, None)
+    }
+
+    /// On a journal that is already open: for tests with disks that fail.
+    pub fn on(directory: &Path, journal: Journal) -> Result<Self, StoreError> {
+        Self::build(directory, journal, None)
+    }
+
+    fn build(
+        directory: &Path,
+        mut journal: Journal,
+        lock: Option<Lock>,
+    ) -> Result<Self, StoreError> {
+        let mut index = Index::default();
+        let seen = Seen::default();
+        let mut scan = journal.scan(Position::FIRST);
+        while let Some((at, tick, entry)) = scan.next()? {
+            check(&index, &entry).map_err(|what| damaged(journal.path(), at.0, what))?;
+            if let Entry::Outcome(Outcome { facts, .. }) = &entry
+                && let (Some(digest), Some(_)) = (facts.digest, facts.capture)
+            {
+                seen.insert(digest, at);
+            }
+            index.fold(at, tick, &entry);
+        }
+        let end = scan.end()?;
+        let torn_bytes = if lock.is_some() {
+            journal.cut(end)?
+        } else {
+            end.length - end.at.0
+        };
+        Ok(Self {
+            directory: directory.to_owned(),
+            journal,
+            index,
+            seen: Arc::new(seen),
+            unseen: VecDeque::new(),
+            buffer: RefCell::default(),
+            torn_bytes,
+            _lock: lock,
+        })
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What is where.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Which bodies are stored.
+    pub fn seen(&self) -> Arc<Seen> {
+        self.seen.clone()
+    }
+
+    /// How many bytes at the end had been half written.
+    pub fn torn_bytes(&self) -> u64 {
+        self.torn_bytes
+    }
+
+    /// Makes the keys of this crawl.
+    pub fn keyer(&self) -> Keyer {
+        Keyer::new(self.journal.secret())
+    }
+
+    /// Makes room in memory for this many more pages.
+    pub fn reserve(&mut self, pages: usize) {
+        self.index.reserve(pages);
+    }
+
+    /// Appends an entry.
+    pub fn append(&mut self, tick: Tick, entry: &Entry<'_>) -> Position {
+        debug_assert_eq!(check(&self.index, entry), Ok(()));
+        let at = self.journal.append(tick, entry);
+        self.index.fold(at, tick, entry);
+        at
+    }
+
+    /// The host of a name, numbered now if it is new.
+    pub fn host(&mut self, tick: Tick, name: &str) -> HostId {
+        if let Some(host) = self.index.find_host(name) {
+            return host;
+        }
+        let host = HostId::from_index(self.index.host_count());
+        self.append(tick, &Entry::Host { host, name });
+        host
+    }
+
+    /// Numbers a page that is not known yet.
+    pub fn add(&mut self, tick: Tick, new: NewPage<'_>) -> PageId {
+        let NewPage {
+            key,
+            url,
+            host,
+            seed,
+            depth,
+            refused,
+        } = new;
+        let page = PageId::from_index(self.index.page_count());
+        let entry = Entry::Page {
+            page,
+            host,
+            seed,
+            depth,
+            key,
+            url,
+            refused,
+        };
+        self.append(tick, &entry);
+        page
+    }
+
+    /// Settles a page.
+    pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) {
+        outcome.before = self.index.outcome_at(outcome.page).unwrap_or_default();
+        let digest = outcome
+            .facts
+            .digest
+            .filter(|_| outcome.facts.capture.is_some());
+        let at = self.append(tick, &Entry::Outcome(outcome));
+        if let Some(digest) = digest {
+            self.unseen.push_back((digest, at));
+        }
+    }
+
+    /// Writes all entries that wait; on failure they wait on.
+    pub fn write(&mut self) -> Result<(), StoreError> {
+        self.journal.write()
+    }
+
+    /// How much waits to be written.
+    pub fn waiting_bytes(&self) -> usize {
+        self.journal.waiting_bytes()
+    }
+
+    /// Where the next entry will begin.
+    pub fn end(&self) -> Position {
+        self.journal.end()
+    }
+
+    /// Makes durable what was written.
+    pub fn syncer(&self) -> Syncer {
+        self.journal.syncer()
+    }
+
+    /// Everything before this position is durable now.
+    pub fn durable(&mut self, until: Position) {
+        while let Some(&(digest, at)) = self.unseen.front().filter(|(_, at)| *at < until) {
+            self.seen.insert(digest, at);
+            self.unseen.pop_front();
+        }
+    }
+
+    /// Writes a checkpoint of a driver's state as it is now. Everything waiting is written and
+    /// made durable first.
+    pub fn checkpoint(
+        &mut self,
+        save: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
+        self.journal.write()?;
+        self.journal.syncer().sync()?;
+        checkpoint::write(&self.directory, self.journal.end(), save)
+    }
+
+    /// The last checkpoint, if it can be used: where in the journal it was taken, and the state.
+    pub fn last_checkpoint(&self) -> Option<(Position, Vec<u8>)> {
+        checkpoint::read(&self.directory, self.journal.end())
+    }
+
+    /// Reads every entry from a position on that was written.
+    pub fn scan(&self, from: Position) -> Scan {
+        self.journal.scan(from)
+    }
+
+    /// Reads entries from other threads.
+    pub fn reader(&self) -> Reader {
+        Reader {
+            disk: self.journal.disk(),
+            path: self.journal.path().to_owned(),
+        }
+    }
+
+    /// The URL of a page, as found.
+    pub fn url(&self, page: PageId) -> Result<String, StoreError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let at = self.index.page_at(page);
+        match self.entry(at, &mut buffer)? {
+            Entry::Page { url, .. } => Ok(url.to_owned()),
+            _ => Err(damaged(
+                self.journal.path(),
+                at.0,
+                "no page is announced here",
+            )),
+        }
+    }
+
+    /// Why a page was refused when it was found, as class and detail.
+    pub fn refusal(&self, page: PageId) -> Result<Option<(String, String)>, StoreError> {
+        let mut buffer = self.buffer.borrow_mut();
+        match self.entry(self.index.page_at(page), &mut buffer)? {
+            Entry::Page { refused, .. } if !refused.0.is_empty() => {
+                Ok(Some((refused.0.to_owned(), refused.1.to_owned())))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What came of a page last.
+    pub fn outcome(&self, page: PageId) -> Result<Option<Outcome<'static>>, StoreError> {
+        let at = self.index.outcome_at(page);
+        at.map(|at| self.outcome_at(at)).transpose()
+    }
+
+    /// What is known of the copy of a page in the store.
+    pub fn copy(&self, page: PageId) -> Result<Option<Facts>, StoreError> {
+        let mut at = self.index.outcome_at(page);
+        while let Some(here) = at {
+            let outcome = self.outcome_at(here)?;
+            if let Settled::Fetched(_) = outcome.settled {
+                return Ok(Some(outcome.facts));
+            }
+            at = Some(outcome.before).filter(|before| *before != Position(0));
+        }
+        Ok(None)
+    }
+
+    /// The outcome at a position, without its links.
+    pub fn outcome_at(&self, at: Position) -> Result<Outcome<'static>, StoreError> {
+        let mut buffer = self.buffer.borrow_mut();
+        match self.entry(at, &mut buffer)? {
+            Entry::Outcome(outcome) => Ok(outcome.without_links()),
+            _ => Err(damaged(
+                self.journal.path(),
+                at.0,
+                "no page is settled here",
+            )),
+        }
+    }
+
+    /// The saved record of an authority's robots.txt.
+    pub fn robots(&self, authority: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(at) = self.index.robots_at(authority) else {
+            return Ok(None);
+        };
+        let mut buffer = self.buffer.borrow_mut();
+        match self.entry(at, &mut buffer)? {
+            Entry::Robots { record, .. } => Ok(Some(record.to_owned())),
+            _ => Err(damaged(self.journal.path(), at.0, "no robots.txt is here")),
+        }
+    }
+
+    /// The last note of a kind.
+    pub fn note(&self, kind: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(at) = self.index.note_at(kind) else {
+            return Ok(None);
+        };
+        let mut buffer = self.buffer.borrow_mut();
+        match self.entry(at, &mut buffer)? {
+            Entry::Note { bytes, .. } => Ok(Some(bytes.to_owned())),
+            _ => Err(damaged(self.journal.path(), at.0, "no note is here")),
+        }
+    }
+
+    fn entry<'b>(&'b self, at: Position, buffer: &'b mut Vec<u8>) -> Result<Entry<'b>, StoreError> {
+        let bytes = self.journal.entry_bytes(at, buffer)?;
+        let entry = Entry::read(bytes).map_err(|what| damaged(self.journal.path(), at.0, what))?;
+        Ok(entry.1)
+    }
+
+    /// Pages in a state, in order.
+    pub fn pages_in(&self, state: PageState) -> impl Iterator<Item = PageId> + '_ {
+        let pages = (0..self.index.page_count()).map(PageId::from_index);
+        pages.filter(move |page| self.index.state(*page) == state)
+    }
+}
+
+impl Store {
+    /// The links as they were known when the journal ended at a position: for folding it again.
+    pub fn links_before(&self, end: Position) -> LinksBefore<'_> {
+        LinksBefore { store: self, end }
+    }
+
+    fn links_before_into(&self, end: Position, page: PageId, links: &mut Vec<PageId>) {
+        links.clear();
+        let mut bytes = self.buffer.borrow_mut();
+        let mut at = self.index.outcome_at(page).unwrap_or_default();
+        while at != Position(0) {
+            let read = self.journal.entry_bytes(at, &mut bytes);
+            let entry = read.unwrap_or_else(|error| panic!("links of page {page}: {error}"));
+            let next = if at >= end {
+                read_before(entry).map(LastCopy::Before)
+            } else {
+                read_copy(entry, links)
+            };
+            at = match next.unwrap_or_else(|error| panic!("links of page {page}: {error}")) {
+                LastCopy::Here => return,
+                LastCopy::Before(before) => before,
+            };
+        }
+    }
+}
+
+impl frontier::Links for Store {
+    /// Reads from the journal. A disk that cannot be read any more ends the process: the crawl
+    /// is on it, whole, and resumes when the disk is back.
+    fn links_of<'a>(&'a self, page: PageId, links: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.links_before_into(Position(u64::MAX), page, links);
+        links
+    }
+}
+
+/// The links of pages as they were at some place of the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct LinksBefore<'s> {
+    store: &'s Store,
+    end: Position,
+}
+
+impl frontier::Links for LinksBefore<'_> {
+    fn links_of<'a>(&'a self, page: PageId, links: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.store.links_before_into(self.end, page, links);
+        links
+    }
+}
+
+/// Reads written entries, from any thread.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+}
+
+impl Reader {
+    /// The page that the outcome at a position speaks of, and its facts.
+    pub fn facts(&self, at: Position) -> Result<(PageId, Facts), StoreError> {
+        let mut buffer = Vec::new();
+        let bytes = read_entry(&*self.disk, &self.path, at, &mut buffer)?;
+        match Entry::read(bytes) {
+            Ok((_, Entry::Outcome(outcome))) => Ok((outcome.page, outcome.facts)),
+            Ok(_) => Err(damaged(&self.path, at.0, "no page is settled here")),
+            Err(what) => Err(damaged(&self.path, at.0, what)),
+        }
+    }
+}
+
+fn existing_journal(directory: &Path) -> Result<PathBuf, StoreError> {
+    let path = directory.join("store/journal");
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(StoreError::Missing {
+            path: directory.to_owned(),
+        })
+    }
+}
+
+/// Whether an entry can follow what the index knows: ids are dense and known.
+fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
+    let pages = index.page_count();
+    let page_known = |page: &PageId| page.index() < pages;
+    let host_known = |host: &HostId| host.index() < index.host_count();
+    let fits = match entry {
+        Entry::Host { host, .. } => host.index() == index.host_count(),
+        Entry::Page { page, host, .. } => page.index() == pages && host_known(host),
+        Entry::HandOut { page } => page_known(page),
+        Entry::Outcome(outcome) => match &outcome.settled {
+            Settled::Moved(to) => page_known(&outcome.page) && page_known(to),
+            Settled::Fetched(_) | Settled::Failed(_) => page_known(&outcome.page),
+        },
+        Entry::Held { host, .. } | Entry::Visit { host, .. } => host_known(host),
+        Entry::Joined { host, with } => host_known(host) && host_known(with),
+        Entry::Session { .. } | Entry::Robots { .. } | Entry::Round { .. } | Entry::Note { .. } => {
+            true
+        }
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err("it speaks of a page or host that is not known there")
+    }
+}

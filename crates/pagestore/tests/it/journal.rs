@@ -1,0 +1,146 @@
+//! Torn ends, flipped bits, full disks, power cuts: nothing wrong is ever read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use turnstone_frontier::Tick;
+use turnstone_pagestore::{Store, StoreError, journal::Journal};
+
+use crate::crawls::{Deed, deeds, perform, told};
+use crate::faulty::FaultyDisk;
+
+fn run(store: &mut Store, deeds: &[Deed]) {
+    for (tick, deed) in deeds.iter().enumerate() {
+        perform(store, deed, Tick(tick as u64)).unwrap();
+    }
+    store.write().unwrap();
+}
+
+/// The journal file of a small crawl, and what the store told after each write.
+fn small_crawl(folder: &Path) -> Vec<(u64, String)> {
+    let mut store = Store::create(folder, "a test").unwrap();
+    let mut states = vec![(store.end().0, told(&store))];
+    for number in 0..12u32 {
+        let deed = match number % 4 {
+            0 | 1 => Deed::Find(number as u16 + 1),
+            2 => Deed::HandOut(number),
+            _ => Deed::Fetch(number, vec![0, 1], u64::from(number)),
+        };
+        perform(&mut store, &deed, Tick(u64::from(number))).unwrap();
+        store.write().unwrap();
+        states.push((store.end().0, told(&store)));
+    }
+    states
+}
+
+#[test]
+fn a_torn_end_is_cut_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let states = small_crawl(folder.path());
+    let journal = folder.path().join("store/journal");
+    let whole = std::fs::read(&journal).unwrap();
+    for length in (32..=whole.len()).step_by(5) {
+        for noise in [&b""[..], b"\0\0\0\0\0\0\0\0\0\0", b"\x05\0\0\0noise"] {
+            let mut bytes = whole[..length].to_vec();
+            bytes.extend_from_slice(noise);
+            std::fs::write(&journal, &bytes).unwrap();
+            let looked = Store::look(folder.path()).unwrap();
+            let store = Store::open(folder.path(), "a test").unwrap();
+            // Entries are written one or two at a time, so the cut is at or behind a known state.
+            let known = states.iter().rev().find(|(end, _)| *end <= length as u64);
+            let (end, state) = known.unwrap();
+            assert!(store.end().0 >= *end);
+            if store.end().0 == *end {
+                assert_eq!(&told(&store), state, "cut at {length}");
+                assert_eq!(&told(&looked), state);
+            }
+            assert_eq!(store.torn_bytes(), bytes.len() as u64 - store.end().0);
+            drop(store);
+            let again = Store::open(folder.path(), "a test").unwrap();
+            assert_eq!(again.torn_bytes(), 0, "once cut, it is whole");
+        }
+    }
+}
+
+#[test]
+fn damage_before_the_end_is_refused_and_nothing_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    small_crawl(folder.path());
+    let journal = folder.path().join("store/journal");
+    let whole = std::fs::read(&journal).unwrap();
+    for at in (32..whole.len() - 200).step_by(3) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        std::fs::write(&journal, &bytes).unwrap();
+        match Store::open(folder.path(), "a test") {
+            Err(StoreError::Damaged { .. }) => {}
+            other => panic!("flipped at {at}: {other:?}"),
+        }
+        assert_eq!(std::fs::read(&journal).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn other_files_and_newer_formats_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Store::create(folder.path(), "a test").unwrap());
+    let journal = folder.path().join("store/journal");
+    let whole = std::fs::read(&journal).unwrap();
+    let mut newer = whole.clone();
+    newer[8] = 2;
+    std::fs::write(&journal, &newer).unwrap();
+    let error = Store::open(folder.path(), "a test").unwrap_err();
+    assert!(
+        matches!(error, StoreError::Newer { found: 2, .. }),
+        "{error}"
+    );
+    for bytes in [&whole[..20], b"a text that somebody left here, long enough"] {
+        std::fs::write(&journal, bytes).unwrap();
+        let error = Store::open(folder.path(), "a test").unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_full_disk_loses_nothing(deeds in deeds(), fail_after in 0u32..20) {
+        let disk = Arc::new(FaultyDisk::default());
+        let path = Path::new("journal");
+        let journal = Journal::begin(disk.clone(), path, [7; 16]).unwrap();
+        let mut store = Store::on(Path::new("."), journal).unwrap();
+        disk.fail_after(fail_after);
+        for (tick, deed) in deeds.iter().enumerate() {
+            if let Err(error) = perform(&mut store, deed, Tick(tick as u64)) {
+                prop_assert!(error.is_full());
+            }
+        }
+        disk.heal();
+        store.write().unwrap();
+        let again = Store::on(Path::new("."), Journal::on(disk, path).unwrap()).unwrap();
+        prop_assert_eq!(told(&again), told(&store));
+        prop_assert_eq!(again.torn_bytes(), 0);
+    }
+
+    #[test]
+    fn a_power_cut_loses_nothing_that_was_synced(
+        deeds in deeds(), more in deeds(), survives: prop::sample::Index,
+    ) {
+        let disk = Arc::new(FaultyDisk::default());
+        let path = Path::new("journal");
+        let journal = Journal::begin(disk.clone(), path, [7; 16]).unwrap();
+        let mut store = Store::on(Path::new("."), journal).unwrap();
+        run(&mut store, &deeds);
+        store.syncer().sync().unwrap();
+        let (synced, end) = (told(&store), store.end());
+        run(&mut store, &more);
+        disk.power_cut(survives.index(store.end().0 as usize + 1));
+        let again = Store::on(Path::new("."), Journal::on(disk, path).unwrap()).unwrap();
+        prop_assert!(again.end() >= end || again.end().0 + again.torn_bytes() >= end.0);
+        if again.end() == end {
+            prop_assert_eq!(told(&again), synced);
+        }
+    }
+}
