@@ -29,6 +29,7 @@ mod lock;
 mod seen;
 mod store;
 mod tally;
+pub mod warc;
 
 pub use disk::{Disk, RealDisk};
 pub use entry::{Entry, Links, Outcome, Settled};

@@ -1,0 +1,380 @@
+//! Opens an archive after any end, clean or not.
+//!
+//! With a journal: it says how far captures were acknowledged, and everything beyond is cut, in
+//! the WARC files and in the index. What was acknowledged and is not there is an error that says
+//! what is missing. Without one: an open file is cut to its last whole member, and index lines
+//! that point at nothing are dropped.
+//!
+//! Invariant: recovery may itself be killed at any step and run again.
+//! Cost: with a journal, a look at each file's length; without, one pass over the open file.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::GzDecoder;
+
+use super::cdx_line::CdxLine;
+use super::disk::{Disk, RealDisk};
+use super::sort::{remove_temporaries, replace_index};
+use super::tail::Tail;
+use super::writer::{Ends, INDEX_NAME, Settings, Writer};
+
+/// Why an archive cannot be opened. Nothing was changed by the step that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The disk failed.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// An acknowledged file is not there.
+    #[error("{}: this file is missing, but the journal says that captures were written to it; put it back", .path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An acknowledged file has lost its end.
+    #[error("{}: {is} bytes long, but the journal says {should}: {} bytes of captures are missing; put the file back from a copy", .path.display(), should - is)]
+    Short {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        is: u64,
+        /// What was acknowledged.
+        should: u64,
+    },
+    /// The index cannot be cut where the journal says.
+    #[error("{}: no line ends at byte {at}: the index was sorted or edited since the journal was written; make it anew from the WARC files", .path.display())]
+    IndexChanged {
+        /// The index.
+        path: PathBuf,
+        /// Where it should be cut.
+        at: u64,
+    },
+    /// The name of the archive cannot be part of a file name.
+    #[error("archive name {name:?}: use 1 to 100 letters, digits, '-', '_' and '.'")]
+    Name {
+        /// The name.
+        name: String,
+    },
+}
+
+/// What recovery cut away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes of WARC files, whole files included.
+    pub warc_bytes: u64,
+    /// Bytes of the index.
+    pub index_bytes: u64,
+}
+
+impl Writer {
+    /// Opens the archive in a folder as far as `ends` acknowledges it; cuts the rest.
+    ///
+    /// `Ends::default()` says that nothing was ever acknowledged: everything of this name goes.
+    /// When the journal is lost, ask [`recover_without_journal`] for the ends first.
+    pub fn open(
+        folder: &Path,
+        settings: Settings,
+        ends: Ends,
+        disk: Box<dyn Disk>,
+    ) -> Result<(Self, Cut), OpenError> {
+        check_name(&settings.name)?;
+        fs::create_dir_all(folder).map_err(io_error(folder))?;
+        let index_path = folder.join(INDEX_NAME);
+        remove_temporaries(&index_path).map_err(io_error(folder))?;
+        let mut cut = Cut::default();
+        check_index(&index_path, ends.index_len)?;
+        let found = Found::look(folder, &settings)?;
+        for number in 1..ends.file {
+            found.close(folder, &settings, number, disk.as_ref())?;
+        }
+        let current = found.reopen(folder, &settings, ends, disk.as_ref(), &mut cut)?;
+        for file in found.files.iter().filter(|file| file.number > ends.file) {
+            cut.warc_bytes += file.len;
+            disk.remove(&file.path).map_err(io_error(&file.path))?;
+        }
+        let index_is = len_of(&index_path)?.unwrap_or(0);
+        cut.index_bytes = index_is - ends.index_len;
+        let index = Tail::open(disk.as_ref(), &index_path, ends.index_len)
+            .map_err(io_error(&index_path))?;
+        disk.sync_folder(folder).map_err(io_error(folder))?;
+        let writer = Self {
+            disk,
+            folder: folder.to_owned(),
+            settings,
+            current,
+            number: ends.file,
+            closed_len: ends.warc_len,
+            info_len: 0,
+            index,
+        };
+        Ok((writer, cut))
+    }
+}
+
+/// Cuts open files to their last whole member and drops index lines that point at nothing.
+/// Returns how far the archive then reaches, for [`Writer::open`], and what was cut.
+///
+/// Captures that had no index line yet stay in the WARC file without one.
+pub fn recover_without_journal(
+    folder: &Path,
+    settings: &Settings,
+) -> Result<(Ends, Cut), OpenError> {
+    check_name(&settings.name)?;
+    let index_path = folder.join(INDEX_NAME);
+    remove_temporaries(&index_path).map_err(io_error(folder))?;
+    let mut cut = Cut::default();
+    let mut ends = Ends::default();
+    let mut lengths = Vec::new();
+    for file in Found::look(folder, settings)?.files {
+        let whole = if file.open {
+            whole_members_end(&file.path).map_err(io_error(&file.path))?
+        } else {
+            file.len
+        };
+        cut.warc_bytes += file.len - whole;
+        if whole == 0 {
+            fs::remove_file(&file.path).map_err(io_error(&file.path))?;
+            continue;
+        }
+        if whole < file.len {
+            Tail::open(&RealDisk, &file.path, whole).map_err(io_error(&file.path))?;
+        }
+        lengths.push((settings.file_name(file.number), whole));
+        ends.file = file.number;
+        ends.warc_len = whole;
+    }
+    let before = len_of(&index_path)?.unwrap_or(0);
+    if before > 0 {
+        drop_dangling(&index_path, &lengths).map_err(io_error(&index_path))?;
+        ends.index_len = len_of(&index_path)?.unwrap_or(0);
+    }
+    cut.index_bytes = before - ends.index_len;
+    Ok((ends, cut))
+}
+
+/// A WARC file of this archive.
+struct FoundFile {
+    number: u32,
+    path: PathBuf,
+    open: bool,
+    len: u64,
+}
+
+/// The WARC files of an archive, by number.
+struct Found {
+    files: Vec<FoundFile>,
+}
+
+impl Found {
+    fn look(folder: &Path, settings: &Settings) -> Result<Self, OpenError> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder).map_err(io_error(folder))? {
+            let entry = entry.map_err(io_error(folder))?;
+            let name = entry.file_name();
+            let Some((number, open)) = name.to_str().and_then(|name| number_of(name, settings))
+            else {
+                continue;
+            };
+            let len = entry.metadata().map_err(io_error(&entry.path()))?.len();
+            files.push(FoundFile {
+                number,
+                path: entry.path(),
+                open,
+                len,
+            });
+        }
+        files.sort_by_key(|file| (file.number, file.open));
+        Ok(Self { files })
+    }
+
+    fn get(
+        &self,
+        number: u32,
+        folder: &Path,
+        settings: &Settings,
+    ) -> Result<&FoundFile, OpenError> {
+        self.files
+            .iter()
+            .find(|file| file.number == number)
+            .ok_or_else(|| OpenError::Missing {
+                path: folder.join(settings.file_name(number)),
+            })
+    }
+
+    /// A full file whose final name did not reach the disk gets it now.
+    fn close(
+        &self,
+        folder: &Path,
+        settings: &Settings,
+        number: u32,
+        disk: &dyn Disk,
+    ) -> Result<(), OpenError> {
+        let file = self.get(number, folder, settings)?;
+        if file.open {
+            disk.rename(&file.path, &folder.join(settings.file_name(number)))
+                .map_err(io_error(&file.path))?;
+        }
+        Ok(())
+    }
+
+    /// Opens the last acknowledged file and cuts it; a closed one that ends right stays closed.
+    fn reopen(
+        &self,
+        folder: &Path,
+        settings: &Settings,
+        ends: Ends,
+        disk: &dyn Disk,
+        cut: &mut Cut,
+    ) -> Result<Option<Tail>, OpenError> {
+        if ends.file == 0 {
+            return Ok(None);
+        }
+        let file = self.get(ends.file, folder, settings)?;
+        if file.len < ends.warc_len {
+            return Err(OpenError::Short {
+                path: file.path.clone(),
+                is: file.len,
+                should: ends.warc_len,
+            });
+        }
+        if !file.open && file.len == ends.warc_len {
+            return Ok(None);
+        }
+        let mut path = file.path.clone();
+        if !file.open {
+            path = folder.join(format!("{}.open", settings.file_name(ends.file)));
+            disk.rename(&file.path, &path)
+                .map_err(io_error(&file.path))?;
+        }
+        cut.warc_bytes += file.len - ends.warc_len;
+        Tail::open(disk, &path, ends.warc_len)
+            .map(Some)
+            .map_err(io_error(&path))
+    }
+}
+
+/// The number of a file of this archive, and whether it is the open one.
+fn number_of(name: &str, settings: &Settings) -> Option<(u32, bool)> {
+    let rest = name.strip_prefix(&settings.name)?.strip_prefix('-')?;
+    let (rest, open) = match rest.strip_suffix(".open") {
+        Some(rest) => (rest, true),
+        None => (rest, false),
+    };
+    let number: u32 = rest.strip_suffix(".warc.gz")?.parse().ok()?;
+    let right = settings.file_name(number);
+    let is_ours = number > 0 && name.strip_suffix(".open").unwrap_or(name) == right;
+    is_ours.then_some((number, open))
+}
+
+fn check_name(name: &str) -> Result<(), OpenError> {
+    let right = (1..=100).contains(&name.len())
+        && !name.starts_with('.')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    if right {
+        Ok(())
+    } else {
+        Err(OpenError::Name {
+            name: name.to_owned(),
+        })
+    }
+}
+
+fn check_index(path: &Path, should: u64) -> Result<(), OpenError> {
+    if should == 0 {
+        return Ok(());
+    }
+    let is = len_of(path)?.ok_or_else(|| OpenError::Missing {
+        path: path.to_owned(),
+    })?;
+    if is < should {
+        return Err(OpenError::Short {
+            path: path.to_owned(),
+            is,
+            should,
+        });
+    }
+    let mut last = [0];
+    let mut file = File::open(path).map_err(io_error(path))?;
+    file.seek(SeekFrom::Start(should - 1))
+        .and_then(|_| file.read_exact(&mut last))
+        .map_err(io_error(path))?;
+    if last == *b"\n" {
+        Ok(())
+    } else {
+        Err(OpenError::IndexChanged {
+            path: path.to_owned(),
+            at: should,
+        })
+    }
+}
+
+/// Where the last whole gzip member of a file ends.
+fn whole_members_end(path: &Path) -> io::Result<u64> {
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut end = 0;
+    while !file.fill_buf()?.is_empty() {
+        let mut member = GzDecoder::new(&mut file);
+        match io::copy(&mut member, &mut io::sink()) {
+            Ok(_) => end = file.stream_position()?,
+            // What the disk says is an error; what the bytes say is the end.
+            Err(error) if error.raw_os_error().is_some() => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(end)
+}
+
+/// Rewrites the index without lines that are torn or point beyond a file.
+fn drop_dangling(index: &Path, lengths: &[(String, u64)]) -> io::Result<()> {
+    let points_at_record = |line: &[u8]| {
+        let Some(line) = line.strip_suffix(b"\n") else {
+            return false;
+        };
+        let Ok(entry) = CdxLine::parse(line) else {
+            return false;
+        };
+        let end = entry
+            .offset
+            .zip(entry.length)
+            .map(|(o, l)| o.checked_add(l));
+        lengths.iter().any(|(name, len)| {
+            entry.filename.as_ref() == Some(name)
+                && end.is_some_and(|end| end.is_some_and(|end| end <= *len))
+        })
+    };
+    replace_index(index, |input, output| {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            // A line is at most what one append wrote.
+            if input.read_until(b'\n', &mut line)? == 0 {
+                return Ok(());
+            }
+            if points_at_record(&line) {
+                output.write_all(&line)?;
+            }
+        }
+    })
+}
+
+fn len_of(path: &Path) -> Result<Option<u64>, OpenError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error(path)(error)),
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+    let path = path.to_owned();
+    move |source| OpenError::Io { path, source }
+}
