@@ -7,10 +7,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use turnstone_fetch::{Protocol, Response, TruncationMark, Url};
+use turnstone_frontier::PageId;
 use turnstone_pagestore::warc::{
-    self, Capture, Exchange, Keep, Original, Packer, Payload, Truncated,
+    self, Capture, Digest, Exchange, Keep, Original, Packer, Payload, Truncated,
 };
 use turnstone_pagestore::{Facts, Reader, Seen};
+
+/// What a 304 says is still current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Copy {
+    /// The digest of its body.
+    pub(crate) digest: [u8; 20],
+    /// When it was fetched.
+    pub(crate) wall_ms: u64,
+}
 
 /// Makes captures. Shared by all tasks.
 pub(crate) struct Archivist {
@@ -41,7 +51,7 @@ impl Archivist {
         &self,
         url: &Url,
         response: &Response,
-        payload: Payload<'_>,
+        (payload, copy): (Payload<'_>, Option<Copy>),
         wall_ms: u64,
         facts: &mut Facts,
     ) -> Option<Capture> {
@@ -67,12 +77,21 @@ impl Archivist {
             number: self.counter.fetch_add(1, Ordering::Relaxed),
         };
         let first = self.first_capture(response, facts);
-        let keep = match &first {
-            Some((_, uri, date_ms)) => Keep::SamePayload(Original {
-                target_uri: uri,
+        let keep = match (&first, copy) {
+            (_, Some(copy)) if response.status == 304 => {
+                let date_ms = copy.wall_ms;
+                let target_uri = without_fragment(url.as_str());
+                let original = Original {
+                    target_uri,
+                    date_ms,
+                };
+                Keep::NotModified(original, Digest(copy.digest))
+            }
+            (Some((_, uri, date_ms)), _) => Keep::SamePayload(Original {
+                target_uri: without_fragment(uri),
                 date_ms: *date_ms,
             }),
-            None => Keep::Response,
+            (None, _) => Keep::Response,
         };
         let packed = PACKER.with_borrow_mut(|packer| warc::capture(&exchange, keep, packer));
         match packed {
@@ -88,19 +107,14 @@ impl Archivist {
     }
 
     /// The first capture of the same body: its page, URL and date.
-    fn first_capture(
-        &self,
-        response: &Response,
-        facts: &Facts,
-    ) -> Option<(turnstone_frontier::PageId, String, u64)> {
+    fn first_capture(&self, response: &Response, facts: &Facts) -> Option<(PageId, String, u64)> {
         if response.truncation.is_some() || response.body.is_empty() {
             return None;
         }
-        let at = self.seen.find(&facts.digest?)?;
+        let first = self.seen.find(&facts.digest?)?;
         // A copy that cannot be read again is no reason not to keep this one.
-        let (page, first) = self.reader.facts(at).ok()?;
-        let url = self.reader.url_of_capture(at).ok()?;
-        Some((page, url, first.wall_ms))
+        let url = self.reader.url(first.page_at).ok()?;
+        Some((first.page, url, first.wall_ms))
     }
 }
 

@@ -201,6 +201,9 @@ mod tests {
             fresh: false,
         };
         assert_eq!(bytes.page(spent(0, 0, 160, 0)), short);
-        assert_eq!(bytes.page(spent(0, 0, 250, 0)), Allowance::Spent(Stop::Bytes));
+        assert_eq!(
+            bytes.page(spent(0, 0, 250, 0)),
+            Allowance::Spent(Stop::Bytes)
+        );
     }
 }

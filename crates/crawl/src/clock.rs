@@ -81,11 +81,7 @@ impl Clock {
     /// How long until a tick, in real time.
     pub fn until(&self, tick: Tick) -> std::time::Duration {
         let ticks = tick.0.saturating_sub(self.now().0);
-        std::time::Duration::from_micros(
-            ticks
-                .saturating_mul(1000)
-                .div_ceil(u64::from(self.scale)),
-        )
+        std::time::Duration::from_micros(ticks.saturating_mul(1000).div_ceil(u64::from(self.scale)))
     }
 
     /// A tick as seconds of 1970, for what the web dates in seconds.
@@ -129,7 +125,9 @@ struct Here {
 
 fn wall_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 /// Which start of the machine this is, and milliseconds since; nothing where it cannot be known.
@@ -141,9 +139,7 @@ fn boot() -> (String, u64) {
         .next()
         .and_then(|word| word.parse().ok());
     match seconds {
-        Some(seconds) if !id.trim().is_empty() => {
-            (id.trim().to_owned(), (seconds * 1000.0) as u64)
-        }
+        Some(seconds) if !id.trim().is_empty() => (id.trim().to_owned(), (seconds * 1000.0) as u64),
         _ => (String::new(), 0),
     }
 }

@@ -11,7 +11,9 @@
 use std::io::{self, Read as _};
 
 use turnstone_fetch::Url;
-use turnstone_frontier::{Event, Fault, Next, PageId, Policy, Politeness, Restore, Save, Scheduler};
+use turnstone_frontier::{
+    Event, Fault, Next, PageId, Policy, Politeness, Restore, Save, Scheduler,
+};
 use turnstone_frontier::{Tick, corrupt};
 use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
 

@@ -15,25 +15,28 @@
 //!
 //! | module | what it decides |
 //! |---|---|
-//! | [`run`] | the owner's loop |
+//! | [`run`] | the owner's loop; `hand_out` and `receive` are its two halves |
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
-//! | [`page`] | what a task makes of an answer |
-//! | [`verdict`] | what an answer means for the page and its host |
-//! | [`robots`] | whether a page may be asked for |
+//! | `page` | what a task makes of an answer |
+//! | `verdict` | what an answer means for the page and its host |
+//! | `robots` | whether a page may be asked for |
 //!
 //! Not here: which policy runs, the terminal.
 
 mod addresses;
+mod archive;
 mod budget;
 mod clock;
 pub mod fold;
+mod hand_out;
 mod keeper;
 mod mood;
 mod page;
 mod patterns;
 pub mod plan;
 mod progress;
+mod receive;
 mod robots;
 pub mod run;
 mod seeds;

@@ -20,7 +20,7 @@ use turnstone_fetch::{
 use turnstone_frontier::PageId;
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
 
-use crate::archive::Archivist;
+use crate::archive::{Archivist, Copy};
 
 /// Bodies longer than this are parsed where they do not hold up other tasks.
 const LONG_BODY_BYTES: usize = 256 << 10;
@@ -46,6 +46,8 @@ pub(crate) struct Job {
     pub(crate) page: PageId,
     pub(crate) url: Url,
     pub(crate) validators: Option<Validators>,
+    /// The copy that the validators speak of.
+    pub(crate) copy: Option<Copy>,
     pub(crate) body_bytes_max: usize,
 }
 
@@ -93,7 +95,10 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     let result = match result {
         Err(error) => Err(error),
         Ok(response) => {
-            let read = |response| Box::new(read(&context, &job.url, response, wall, took));
+            let read = |response| {
+                let moment = (wall, took);
+                Box::new(read(&context, (&job.url, job.copy), response, moment))
+            };
             Ok(if response.body.len() > LONG_BODY_BYTES {
                 tokio::task::block_in_place(|| read(response))
             } else {
@@ -112,15 +117,16 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
 
 fn read(
     context: &Context,
-    url: &Url,
+    (url, copy): (&Url, Option<Copy>),
     response: Response,
-    wall: SystemTime,
-    took: Duration,
+    (wall, took): (SystemTime, Duration),
 ) -> Answer {
     let redirect = Redirect::of(response.status, &response.headers, url);
     let wall_ms = wall
         .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+        .map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        });
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
     let mut facts = Facts {
@@ -150,7 +156,7 @@ fn read(
     let capture = context
         .archivist
         .as_ref()
-        .and_then(|archivist| archivist.pack(url, &response, payload, wall_ms, &mut facts));
+        .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
         redirect,

@@ -120,6 +120,11 @@ impl Robots {
         self.entry(authority).asking = true;
     }
 
+    /// Nobody asks for an authority's robots.txt just now.
+    pub(crate) fn not_asking(&mut self, authority: &str) {
+        self.entry(authority).asking = false;
+    }
+
     /// A page waits for an authority's robots.txt.
     pub(crate) fn wait(&mut self, authority: &str, page: PageId) {
         self.entry(authority).waiting.push(page);

@@ -49,25 +49,51 @@ pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, An
         && *mark != TruncationMark::Length
     {
         let detail = format!("the body broke off ({})", cause.as_str());
-        return (Verdict::Retry, "broke-off".into(), detail, Answer::Unreachable);
+        return (
+            Verdict::Retry,
+            "broke-off".into(),
+            detail,
+            Answer::Unreachable,
+        );
     }
     match (status, redirect) {
-        (304, _) if *conditional => (Verdict::NotModified, "not-modified".into(), String::new(), good),
-        (304, _) => (Verdict::Retry, http(), "not modified, though nothing was asked".into(), good),
+        (304, _) if *conditional => (
+            Verdict::NotModified,
+            "not-modified".into(),
+            String::new(),
+            good,
+        ),
+        (304, _) => (
+            Verdict::Retry,
+            http(),
+            "not modified, though nothing was asked".into(),
+            good,
+        ),
         (200..=299, _) => {
-            let cut = truncation.map_or(String::new(), |_| "cut at the longest body allowed".into());
+            let cut =
+                truncation.map_or(String::new(), |_| "cut at the longest body allowed".into());
             (Verdict::Fetched, "ok".into(), cut, good)
         }
         (_, Redirect::To { url, downgrade }) => {
             let detail = if *downgrade { "from https to http" } else { "" };
-            (Verdict::Moved(url.clone()), "redirect".into(), detail.into(), good)
+            (
+                Verdict::Moved(url.clone()),
+                "redirect".into(),
+                detail.into(),
+                good,
+            )
         }
         (_, Redirect::Refused(why)) => {
             let failed = Verdict::Failed(Fault::Refused);
             (failed, "redirect-refused".into(), why.to_string(), good)
         }
         (404 | 410, _) => (Verdict::Failed(Fault::Gone), http(), String::new(), good),
-        (429 | 503, _) => (Verdict::Retry, http(), String::new(), Answer::Busy(*retry_after)),
+        (429 | 503, _) => (
+            Verdict::Retry,
+            http(),
+            String::new(),
+            Answer::Busy(*retry_after),
+        ),
         (408 | 425, _) => (Verdict::Retry, http(), String::new(), Answer::Unreachable),
         (500..=599, _) => {
             let mood = retry_after.map_or(Answer::Error, |asked| Answer::Busy(Some(asked)));
@@ -92,8 +118,8 @@ pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
         DnsNxdomain => (Verdict::Failed(Fault::Gone), None),
         TlsExpired | TlsWrongHost | TlsUnknownIssuer | TlsBadCertificate | HeaderLimit
         | BodyLimit | Protocol => (Verdict::Failed(Fault::Refused), Some(Answer::Error)),
-        DnsFailure | ConnectRefused | ConnectTimeout | ConnectFailed | TlsHandshake | TlsTimeout
-        | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
+        DnsFailure | ConnectRefused | ConnectTimeout | ConnectFailed | TlsHandshake
+        | TlsTimeout | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
             (Verdict::Retry, Some(Answer::Unreachable))
         }
     }

@@ -39,6 +39,6 @@ pub use index::{Index, PageState, Session};
 pub use journal::{Position, Scan, Syncer};
 pub use keys::{Key, Keyer};
 pub use lock::Lock;
-pub use seen::Seen;
+pub use seen::{FirstCapture, Seen};
 pub use store::{LinksBefore, NewPage, Reader, Store};
 pub use tally::{HostTally, Tally};

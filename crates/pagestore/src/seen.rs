@@ -3,29 +3,41 @@
 //! Shared by the fetch tasks, which build WARC records off the owner's thread. Only captures that
 //! the journal acknowledged are here: a reference never points at what a crash could take away.
 //!
-//! Cost: about 40 bytes for each distinct body.
+//! Cost: about 50 bytes for each distinct body.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use turnstone_frontier::PageId;
+
 use crate::journal::Position;
 
-/// From payload digests to the entry of the first capture.
+/// The first capture of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstCapture {
+    /// The page it came from.
+    pub page: PageId,
+    /// The entry that announced that page, with its URL.
+    pub page_at: Position,
+    /// When it was fetched, in milliseconds of 1970.
+    pub wall_ms: u64,
+}
 
+/// From payload digests to first captures.
 #[derive(Debug, Default)]
 pub struct Seen {
-    durable: Mutex<HashMap<[u8; 20], Position>>,
+    durable: Mutex<HashMap<[u8; 20], FirstCapture>>,
 }
 
 impl Seen {
-    /// The entry that stored this body first.
-    pub fn find(&self, digest: &[u8; 20]) -> Option<Position> {
+    /// The capture that stored this body first.
+    pub fn find(&self, digest: &[u8; 20]) -> Option<FirstCapture> {
         self.lock().get(digest).copied()
     }
 
-    /// The body is durably stored by this entry.
-    pub fn insert(&self, digest: [u8; 20], at: Position) {
-        self.lock().entry(digest).or_insert(at);
+    /// The body is durably stored by this capture.
+    pub fn insert(&self, digest: [u8; 20], first: FirstCapture) {
+        self.lock().entry(digest).or_insert(first);
     }
 
     /// How many distinct bodies are stored.
@@ -33,7 +45,7 @@ impl Seen {
         self.lock().len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 20], Position>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 20], FirstCapture>> {
         // A map is whole between calls, whoever panicked.
         self.durable.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -22,7 +22,7 @@ use crate::index::{Index, PageState};
 use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
 use crate::keys::{Key, Keyer};
 use crate::lock::Lock;
-use crate::seen::Seen;
+use crate::seen::{FirstCapture, Seen};
 
 /// A page seen for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub struct Store {
     index: Index,
     seen: Arc<Seen>,
     /// Bodies stored by entries that are not yet durable.
-    unseen: VecDeque<([u8; 20], Position)>,
+    unseen: VecDeque<(Position, [u8; 20], FirstCapture)>,
     buffer: RefCell<Vec<u8>>,
     torn_bytes: u64,
     _lock: Option<Lock>,
@@ -108,10 +108,10 @@ impl Store {
         let mut scan = journal.scan(Position::FIRST);
         while let Some((at, tick, entry)) = scan.next()? {
             check(&index, &entry).map_err(|what| damaged(journal.path(), at.0, what))?;
-            if let Entry::Outcome(Outcome { facts, .. }) = &entry
-                && let (Some(digest), Some(_)) = (facts.digest, facts.capture)
+            if let Entry::Outcome(outcome) = &entry
+                && let Some((digest, first)) = stored_body(&index, outcome)
             {
-                seen.insert(digest, at);
+                seen.insert(digest, first);
             }
             index.fold(at, tick, &entry);
         }
@@ -208,13 +208,10 @@ impl Store {
     /// Settles a page.
     pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) {
         outcome.before = self.index.outcome_at(outcome.page).unwrap_or_default();
-        let digest = outcome
-            .facts
-            .digest
-            .filter(|_| outcome.facts.capture.is_some());
+        let stored = stored_body(&self.index, &outcome);
         let at = self.append(tick, &Entry::Outcome(outcome));
-        if let Some(digest) = digest {
-            self.unseen.push_back((digest, at));
+        if let Some((digest, first)) = stored {
+            self.unseen.push_back((at, digest, first));
         }
     }
 
@@ -240,8 +237,8 @@ impl Store {
 
     /// Everything before this position is durable now.
     pub fn durable(&mut self, until: Position) {
-        while let Some(&(digest, at)) = self.unseen.front().filter(|(_, at)| *at < until) {
-            self.seen.insert(digest, at);
+        while let Some(&(_, digest, first)) = self.unseen.front().filter(|(at, ..)| *at < until) {
+            self.seen.insert(digest, first);
             self.unseen.pop_front();
         }
     }
@@ -426,16 +423,38 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The page that the outcome at a position speaks of, and its facts.
-    pub fn facts(&self, at: Position) -> Result<(PageId, Facts), StoreError> {
+    /// The URL of the page announced at a position.
+    pub fn url(&self, page_at: Position) -> Result<String, StoreError> {
         let mut buffer = Vec::new();
-        let bytes = read_entry(&*self.disk, &self.path, at, &mut buffer)?;
+        let bytes = read_entry(&*self.disk, &self.path, page_at, &mut buffer)?;
         match Entry::read(bytes) {
-            Ok((_, Entry::Outcome(outcome))) => Ok((outcome.page, outcome.facts)),
-            Ok(_) => Err(damaged(&self.path, at.0, "no page is settled here")),
-            Err(what) => Err(damaged(&self.path, at.0, what)),
+            Ok((_, Entry::Page { url, .. })) => Ok(url.to_owned()),
+            Ok(_) => Err(damaged(
+                &self.path,
+                page_at.0,
+                "no page is announced here",
+            )),
+            Err(what) => Err(damaged(&self.path, page_at.0, what)),
         }
     }
+}
+
+/// The body that an outcome put into the archive: revisits put none there.
+fn stored_body(index: &Index, outcome: &Outcome<'_>) -> Option<([u8; 20], FirstCapture)> {
+    let Facts {
+        digest,
+        capture,
+        duplicate_of,
+        wall_ms,
+        ..
+    } = &outcome.facts;
+    let digest = digest.filter(|_| capture.is_some() && duplicate_of.is_none())?;
+    let first = FirstCapture {
+        page: outcome.page,
+        page_at: index.page_at(outcome.page),
+        wall_ms: *wall_ms,
+    };
+    Some((digest, first))
 }
 
 fn existing_journal(directory: &Path) -> Result<PathBuf, StoreError> {

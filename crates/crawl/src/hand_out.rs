@@ -1,0 +1,325 @@
+//! From a hand-out to a request, or to the decision not to make one.
+//!
+//! A page that was handed out has its host's slot. Its one request is the page itself if all is
+//! known; else what must be known first: the host's addresses (no request at all) or the
+//! authority's robots.txt. Then the page is given back, to be handed out again at its rank when
+//! the host may be asked again. So no request is ever sent outside the calendar.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use turnstone_fetch::urls::{host_of, origin_of};
+use turnstone_fetch::{Request, Url, Validators};
+use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
+use turnstone_pagestore::{Facts, Settled};
+
+use crate::archive::Copy;
+use crate::budget::Allowance;
+use crate::page::{self, Context};
+use crate::receive::Report;
+use crate::robots::Permission;
+use crate::run::{Crawl, CrawlError};
+
+/// The longest robots.txt that is received; what is read of it is less.
+const ROBOTS_BYTES_MAX: usize = 1 << 20;
+
+/// Something for a task to do.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Look up the addresses of a page's host.
+    Resolve {
+        page: PageId,
+        host: HostId,
+        url: Url,
+    },
+    /// Ask for a robots.txt.
+    Robots {
+        authority: String,
+        url: Url,
+        /// The host whose slot must be closed afterwards, if it is not a page's.
+        slot: Option<HostId>,
+    },
+    /// Ask for a page.
+    Page(page::Job),
+}
+
+impl Job {
+    pub(crate) async fn run(self, context: Arc<Context>) -> Report {
+        match self {
+            Self::Resolve { page, host, url } => Report::Resolved {
+                page,
+                host,
+                result: context.client.addresses(&url).await,
+            },
+            Self::Robots {
+                authority,
+                url,
+                slot,
+            } => {
+                let mut request = Request::get(url);
+                request.body_bytes_max = Some(ROBOTS_BYTES_MAX);
+                Report::Robots {
+                    authority,
+                    slot,
+                    result: Box::new(context.client.fetch(request).await),
+                }
+            }
+            Self::Page(job) => Report::Page(page::fetch(context, job).await),
+        }
+    }
+}
+
+/// A robots.txt to be asked for at another host than its own, when that host is free.
+#[derive(Debug)]
+pub(crate) struct Errand {
+    pub(crate) authority: String,
+    pub(crate) url: Url,
+    pub(crate) host: HostId,
+}
+
+impl<P: Policy> Crawl<P> {
+    /// Hands out pages as long as budgets, connections and hosts allow. Returns when to look
+    /// again; `None` if only an event can change anything.
+    pub(crate) fn hand_out(&mut self) -> Result<Option<Tick>, CrawlError> {
+        while self.stop.is_none() {
+            if self.scheduler.ranking().in_flight_count() >= self.plan.connections {
+                return Ok(None);
+            }
+            let (body_bytes_max, fresh) = match self.budget.page(self.spent()) {
+                Allowance::Send {
+                    body_bytes_max,
+                    fresh,
+                } => (body_bytes_max, fresh),
+                Allowance::Wait => return Ok(None),
+                Allowance::Spent(stop) => {
+                    self.stop = Some(stop);
+                    break;
+                }
+            };
+            if self.plan.until.coverage && self.scheduler.coverage().is_some_and(|c| c.met()) {
+                break;
+            }
+            match self.scheduler.next(self.now) {
+                Next::Fetch(page) => {
+                    self.handed_out(page);
+                    if fresh {
+                        self.context.client.close_idle();
+                    }
+                    self.consider(page, body_bytes_max)?;
+                }
+                Next::WaitUntil(tick) => return Ok(Some(self.first_errand(tick))),
+                Next::Empty => break,
+            }
+        }
+        Ok(self
+            .errands
+            .iter()
+            .map(|errand| self.errand_due(errand))
+            .min())
+    }
+
+    /// What is to be done about a page that was just handed out.
+    fn consider(&mut self, page: PageId, body_bytes_max: u64) -> Result<(), CrawlError> {
+        let host = self.store.index().host(page);
+        let Ok(url) = Url::parse(&self.store.url(page)?) else {
+            self.refuse(page, host, "url", "not a URL any more".into());
+            return Ok(());
+        };
+        if self.plan.per_address && !self.addresses.knows(host) && !self.look_up(page, host, &url) {
+            return Ok(());
+        }
+        if let Some(max) = self.plan.host_pages_max
+            && !self.store.index().is_stored(page)
+            && self.store.index().tally().hosts[host.index()].fetched >= max
+        {
+            self.refuse(
+                page,
+                host,
+                "host-pages",
+                format!("{max} pages of this host are stored"),
+            );
+            return Ok(());
+        }
+        let authority = origin_of(&url);
+        if !self.robots.knows(&authority) {
+            let saved = self.store.robots(&authority)?;
+            self.robots.load(&authority, saved.as_deref());
+        }
+        let now_s = self.clock.seconds(self.now);
+        match self.robots.permission(&authority, &url, now_s) {
+            Permission::Refused { line } => self.refuse(page, host, "robots", line),
+            Permission::Closed { why, until_s } => {
+                self.visit(host, Visit::Spared);
+                let until = self.clock.tick_of_seconds(until_s.max(now_s + 1));
+                self.hold(host, until);
+                self.give_back(page, "robots-unreachable", why)?;
+            }
+            Permission::Asking => self.robots.wait(&authority, page),
+            Permission::Ask(first) => self.ask_robots(page, host, authority, &first)?,
+            Permission::Granted { delay } => {
+                if let Some(refusal) = self.admit(host, &url, now_s) {
+                    self.refuse(page, host, "trap", refusal);
+                    return Ok(());
+                }
+                if let Some(delay) = delay {
+                    let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                    if delay > self.plan.politeness.delay_ms {
+                        self.hold(host, self.now.plus(delay));
+                    }
+                }
+                self.ask_page(page, url, body_bytes_max)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns the addresses of a page's host. Whether they are known now.
+    fn look_up(&mut self, page: PageId, host: HostId, url: &Url) -> bool {
+        let literal: Option<IpAddr> = match url.host() {
+            Some(url::Host::Ipv4(address)) => Some(address.into()),
+            Some(url::Host::Ipv6(address)) => Some(address.into()),
+            _ => None,
+        };
+        let Some(address) = literal else {
+            let url = url.clone();
+            self.jobs.push(Job::Resolve { page, host, url });
+            return false;
+        };
+        let others = self.addresses.found(host, &[address]);
+        if others.is_empty() {
+            return true;
+        }
+        self.visit(host, Visit::Spared);
+        for other in others {
+            self.join(host, other);
+        }
+        self.lose(page, Facts::default());
+        false
+    }
+
+    /// Uses the slot of a page for the robots.txt it needs.
+    fn ask_robots(
+        &mut self,
+        page: PageId,
+        host: HostId,
+        authority: String,
+        first: &str,
+    ) -> Result<(), CrawlError> {
+        let Ok(url) = Url::parse(first) else {
+            self.refuse(page, host, "url", "its robots.txt has no URL".into());
+            return Ok(());
+        };
+        self.robots.asking(&authority);
+        self.robots.wait(&authority, page);
+        let of = self.store.host(self.now, host_of(&url));
+        if of == host {
+            self.requests_open += 1;
+            let slot = None;
+            self.jobs.push(Job::Robots {
+                authority,
+                url,
+                slot,
+            });
+        } else {
+            self.errands.push(Errand {
+                authority,
+                url,
+                host: of,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the pattern of a URL has budget left; else why not.
+    fn admit(&mut self, host: HostId, url: &Url, now_s: u64) -> Option<String> {
+        let budgets = self.plan.patterns.as_ref()?;
+        let options = (&self.plan.traps, budgets);
+        let admitted = self.patterns.admit(host, url, now_s, options);
+        admitted.err().map(|over| over.to_string())
+    }
+
+    fn ask_page(&mut self, page: PageId, url: Url, body_bytes_max: u64) -> Result<(), CrawlError> {
+        let (mut validators, mut copy) = (None, None);
+        if self.store.index().is_stored(page)
+            && let Some(facts) = self.store.copy(page)?
+        {
+            let (etag, date) = (&facts.etag, &facts.last_modified);
+            let some = |bytes: &Vec<u8>| (!bytes.is_empty()).then(|| bytes.clone());
+            validators = Validators::from_stored(some(etag).as_deref(), some(date).as_deref());
+            copy = facts.digest.map(|digest| Copy {
+                digest,
+                wall_ms: facts.wall_ms,
+            });
+        }
+        self.requests_open += 1;
+        self.jobs.push(Job::Page(page::Job {
+            page,
+            url,
+            validators,
+            copy,
+            body_bytes_max: usize::try_from(body_bytes_max).unwrap_or(usize::MAX),
+        }));
+        Ok(())
+    }
+
+    /// The page just handed out is not asked for: its host need not rest for it.
+    fn refuse(&mut self, page: PageId, host: HostId, class: &str, detail: String) {
+        self.visit(host, Visit::Spared);
+        let facts = Facts::refused(class, detail);
+        self.settle(page, Settled::Failed(Fault::Refused), &[], facts);
+    }
+
+    /// The page will be handed out again, at the rank it has.
+    pub(crate) fn give_back(
+        &mut self,
+        page: PageId,
+        class: &str,
+        detail: String,
+    ) -> Result<(), CrawlError> {
+        let mut facts = Facts::refused(class, detail);
+        facts.attempts = self.attempts(page)?;
+        self.lose(page, facts);
+        Ok(())
+    }
+
+    pub(crate) fn lose(&mut self, page: PageId, facts: Facts) {
+        self.settle(page, Settled::Failed(Fault::Lost), &[], facts);
+    }
+
+    /// How often a page was tried in a row without a verdict.
+    pub(crate) fn attempts(&self, page: PageId) -> Result<u32, CrawlError> {
+        let last = self.store.outcome(page)?;
+        Ok(last.map_or(0, |outcome| outcome.facts.attempts))
+    }
+
+    /// Sends the errands whose hosts are free.
+    pub(crate) fn run_errands(&mut self) {
+        let mut at = 0;
+        while at < self.errands.len() {
+            let host = self.errands[at].host;
+            let allowed = matches!(self.budget.request(self.spent()), Allowance::Send { .. });
+            if !allowed || !self.scheduler.is_free(host, self.now) {
+                at += 1;
+                continue;
+            }
+            let Errand { authority, url, .. } = self.errands.remove(at);
+            self.visit(host, Visit::Opened);
+            self.requests_open += 1;
+            let slot = Some(host);
+            self.jobs.push(Job::Robots {
+                authority,
+                url,
+                slot,
+            });
+        }
+    }
+
+    fn errand_due(&self, errand: &Errand) -> Tick {
+        self.scheduler.earliest(errand.host).max(self.now.plus(1))
+    }
+
+    fn first_errand(&self, tick: Tick) -> Tick {
+        let dues = self.errands.iter().map(|errand| self.errand_due(errand));
+        dues.min().map_or(tick, |due| due.min(tick))
+    }
+}

@@ -1,0 +1,589 @@
+//! The owner's loop: take what came back, hand out what may be asked, write, send, wait.
+//!
+//! The order within a turn is what makes a crawl survive: entries are written before the requests
+//! they permit are sent, and nothing is told to the scheduler that is not in the journal too.
+//! Every turn has one tick, so that folding the journal asks the same questions at the same time.
+//!
+//! Limits: at most `connections` pages are handed out at once; a turn takes in at most
+//! [`REPORTS_PER_TURN`] reports.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use turnstone_fetch::Client;
+use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
+use turnstone_pagestore::{
+    Entry, Facts, Links, Outcome, PageState, Position, Settled, Store, StoreError, Tally, warc,
+};
+
+use crate::addresses::Addresses;
+use crate::archive::Archivist;
+use crate::budget::{Budget, Spent, Stop};
+use crate::clock::Clock;
+use crate::fold::{self, Folded};
+use crate::hand_out::{Errand, Job};
+use crate::keeper::{Batch, Keeper, SyncError};
+use crate::mood::Moods;
+use crate::page::Context;
+use crate::patterns::Patterns;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::receive::Report;
+use crate::robots::Robots;
+
+/// Reports taken in before anything else is done.
+const REPORTS_PER_TURN: usize = 256;
+/// How often the crawl shows itself.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
+/// How often a full disk is tried again.
+const FULL_DISK_RETRY: Duration = Duration::from_secs(1);
+/// Coverage is noted whenever requests grew by this share.
+const NOTE_GROWTH: f64 = 1.05;
+/// How much memory sorting the index at the end may take.
+const SORT_BYTES_MAX: usize = 256 << 20;
+
+/// How urgently a crawl is told to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StopLevel {
+    /// Go on.
+    #[default]
+    Run,
+    /// Let open requests come back, then end.
+    Finish,
+    /// End now.
+    AtOnce,
+}
+
+/// What a crawl is made of.
+pub struct Parts<P> {
+    /// What was asked.
+    pub plan: Plan,
+    /// The policy with everything its decisions hang on, as recorded in the journal.
+    pub identity: String,
+    /// The crawl directory.
+    pub store: Store,
+    /// The scheduler as it was when the journal ended.
+    pub folded: Folded<P>,
+    /// Who asks.
+    pub client: Client,
+    /// The crawl's time.
+    pub clock: Clock,
+    /// The WARC files and the 16 bytes that name their records, if pages are to be archived.
+    pub archive: Option<(warc::Writer, [u8; 16])>,
+}
+
+/// Why a crawl failed. The directory is whole: it can be resumed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CrawlError {
+    /// The journal cannot be written or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The WARC files cannot be written.
+    #[error(transparent)]
+    Archive(#[from] warc::WriteError),
+    /// The WARC files cannot be closed.
+    #[error(transparent)]
+    Finish(#[from] warc::FinishError),
+    /// The machine has no thread left.
+    #[error("no thread could be started: {0}")]
+    Thread(std::io::Error),
+}
+
+impl From<SyncError> for CrawlError {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Journal(error) => Self::Store(error),
+            SyncError::Archive(error) => Self::Archive(error),
+        }
+    }
+}
+
+/// How a crawl ended.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Why.
+    pub stop: Stop,
+    /// Pages in the store.
+    pub pages: u64,
+    /// Pages known.
+    pub known: u64,
+    /// Counts.
+    pub tally: Tally,
+    /// What the policy proves.
+    pub coverage: Option<Coverage>,
+    /// How long this process took.
+    pub running: Duration,
+    /// Requests that were still open when it ended at once.
+    pub abandoned: usize,
+}
+
+/// A crawl under way.
+pub struct Crawl<P> {
+    pub(crate) plan: Plan,
+    identity: String,
+    pub(crate) store: Store,
+    pub(crate) scheduler: Scheduler<P>,
+    pub(crate) patterns: Patterns,
+    pub(crate) clock: Clock,
+    pub(crate) context: Arc<Context>,
+    pub(crate) archive: Option<warc::Writer>,
+    pub(crate) robots: Robots,
+    pub(crate) addresses: Addresses,
+    pub(crate) moods: Moods,
+    pub(crate) budget: Budget,
+    /// The tick of this turn.
+    pub(crate) now: Tick,
+    /// Requests sent and not yet answered.
+    pub(crate) requests_open: u64,
+    /// To be sent when this turn's entries are written.
+    pub(crate) jobs: Vec<Job>,
+    /// Requests for no page that wait for their host.
+    pub(crate) errands: Vec<Errand>,
+    pub(crate) stop: Option<Stop>,
+    reports: mpsc::UnboundedReceiver<Report>,
+    told: mpsc::UnboundedSender<Report>,
+    keeper: Keeper,
+    synced: Position,
+    durable_fetches: u64,
+    last_sync: Instant,
+    entries_at_checkpoint: u64,
+    entries: u64,
+    noted_requests: u64,
+    shown: watch::Sender<Progress>,
+    last_shown: Option<Instant>,
+    started: Instant,
+    paused: Option<String>,
+}
+
+impl<P: Policy> Crawl<P> {
+    /// Takes a crawl over; must be called within a tokio runtime. Pages that were in flight when
+    /// the last process ended are given back.
+    pub fn new(parts: Parts<P>) -> Result<(Self, watch::Receiver<Progress>), CrawlError> {
+        let Parts {
+            plan,
+            identity,
+            store,
+            folded,
+            client,
+            clock,
+            archive,
+        } = parts;
+        let (told, reports) = mpsc::unbounded_channel();
+        let (shown, seen) = watch::channel(Progress::default());
+        let archivist = archive
+            .as_ref()
+            .map(|(_, namespace)| Archivist::new(*namespace, store.seen(), store.reader()));
+        let context = Context {
+            client,
+            keyer: store.keyer(),
+            keys: plan.keys.clone(),
+            limits: plan.pages.clone(),
+            agent: plan.agent.clone(),
+            obey_nofollow: plan.obey_nofollow,
+            delay: Duration::from_millis(plan.politeness.delay_ms),
+            archivist,
+        };
+        let now = clock.now();
+        let mut crawl = Self {
+            robots: Robots::new(plan.robots.clone(), &plan.agent, plan.crawl_delay_max),
+            budget: Budget {
+                until: plan.until,
+                body_bytes_max: plan.body_bytes_max as u64,
+            },
+            identity,
+            scheduler: folded.scheduler,
+            patterns: folded.patterns,
+            clock,
+            context: Arc::new(context),
+            archive: archive.map(|(writer, _)| writer),
+            addresses: Addresses::default(),
+            moods: Moods::default(),
+            now,
+            requests_open: 0,
+            jobs: Vec::new(),
+            errands: Vec::new(),
+            stop: None,
+            reports,
+            told,
+            keeper: Keeper::start().map_err(CrawlError::Thread)?,
+            synced: store.end(),
+            durable_fetches: store.index().tally().fetches,
+            last_sync: Instant::now(),
+            entries_at_checkpoint: 0,
+            entries: folded.entries,
+            noted_requests: store.index().tally().requests,
+            shown,
+            last_shown: None,
+            started: Instant::now(),
+            paused: None,
+            plan,
+            store,
+        };
+        crawl.begin();
+        Ok((crawl, seen))
+    }
+
+    /// Writes down that this process has the crawl now, and gives back what was in flight.
+    fn begin(&mut self) {
+        let politeness = self.plan.politeness;
+        let (wall_ms, boot, boot_ms) = self.clock.session();
+        let entry = Entry::Session {
+            wall_ms,
+            boot,
+            boot_ms,
+            delay_ms: politeness.delay_ms,
+            open_max: politeness.open_max,
+            policy: &self.identity,
+        };
+        self.store.append(self.now, &entry);
+        self.scheduler.set_politeness(politeness);
+        let lost: Vec<PageId> = self.scheduler.in_flight().collect();
+        for page in lost {
+            self.settle(page, Settled::Failed(Fault::Lost), &[], Facts::default());
+        }
+        if self.clock.rebooted() {
+            // What was never synced may be missing: every host rests once.
+            let until = self.now.plus(politeness.delay_ms);
+            for host in (0..self.store.index().host_count()).map(HostId::from_index) {
+                self.hold(host, until);
+            }
+        }
+    }
+
+    /// Crawls until a goal, a budget, an end or `stop` says so.
+    pub async fn run(
+        mut self,
+        mut stop: watch::Receiver<StopLevel>,
+    ) -> Result<Summary, CrawlError> {
+        let mut ending_since = None;
+        loop {
+            self.now = self.clock.now().max(self.now);
+            self.take_reports().await?;
+            self.look_at_goals(*stop.borrow());
+            let wake = self.hand_out()?;
+            self.run_errands();
+            self.flush().await?;
+            self.send();
+            self.sync_when_due();
+            self.checkpoint_when_due()?;
+            self.show(false);
+            let open = self.scheduler.ranking().in_flight_count();
+            if self.stop.is_none() && open == 0 && wake.is_none() && self.errands.is_empty() {
+                self.stop = Some(Stop::Exhausted);
+            }
+            if self.stop.is_some() {
+                let since = *ending_since.get_or_insert_with(Instant::now);
+                let at_once = *stop.borrow() == StopLevel::AtOnce;
+                if open == 0 || at_once || since.elapsed() > self.plan.grace {
+                    return self.finish(at_once).await;
+                }
+            }
+            self.wait(wake, &mut stop).await?;
+        }
+    }
+
+    /// Waits until there is something to do.
+    async fn wait(
+        &mut self,
+        wake: Option<Tick>,
+        stop: &mut watch::Receiver<StopLevel>,
+    ) -> Result<(), CrawlError> {
+        let nap = wake.map_or(SHOW_EVERY, |tick| self.clock.until(tick).min(SHOW_EVERY));
+        tokio::select! {
+            biased;
+            report = self.reports.recv() => {
+                if let Some(report) = report {
+                    self.receive(report).await?;
+                }
+            }
+            synced = self.keeper.done(), if self.keeper.is_busy() => {
+                self.take_synced(synced)?;
+            }
+            changed = stop.changed() => {
+                if changed.is_err() {
+                    // Nobody can tell us any more: sleep instead of asking again and again.
+                    tokio::time::sleep(nap).await;
+                }
+            }
+            () = tokio::time::sleep(nap) => {}
+        }
+        Ok(())
+    }
+
+    async fn take_reports(&mut self) -> Result<(), CrawlError> {
+        for _ in 0..REPORTS_PER_TURN {
+            let Ok(report) = self.reports.try_recv() else {
+                break;
+            };
+            self.receive(report).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is time to stop.
+    fn look_at_goals(&mut self, level: StopLevel) {
+        if self.stop.is_some() {
+            return;
+        }
+        let coverage = self.scheduler.coverage();
+        let timed_out = self
+            .plan
+            .until
+            .time
+            .is_some_and(|time| self.started.elapsed() >= time);
+        if level != StopLevel::Run {
+            self.stop = Some(Stop::Told);
+        } else if self.plan.until.coverage && coverage.is_some_and(|coverage| coverage.met()) {
+            self.stop = Some(Stop::Coverage);
+        } else if timed_out {
+            self.stop = Some(Stop::Time);
+        }
+    }
+
+    /// What was spent, and what may yet be by what is under way.
+    pub(crate) fn spent(&self) -> Spent {
+        let index = self.store.index();
+        let open = self.scheduler.ranking().in_flight_count() as u64;
+        Spent::new(
+            index.tally(),
+            index.stored_count(),
+            open,
+            self.requests_open,
+        )
+    }
+
+    /// Writes this turn's entries. A full disk stops the crawl until there is room again.
+    async fn flush(&mut self) -> Result<(), CrawlError> {
+        loop {
+            match self.store.write() {
+                Ok(()) => {
+                    self.paused = None;
+                    return Ok(());
+                }
+                Err(error) if error.is_full() => self.pause(error.to_string()).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Says that the crawl stands still, and waits a little.
+    pub(crate) async fn pause(&mut self, why: String) {
+        self.paused = Some(why);
+        self.show(true);
+        tokio::time::sleep(FULL_DISK_RETRY).await;
+    }
+
+    /// Sends the requests whose hand-outs are written now.
+    fn send(&mut self) {
+        for job in self.jobs.drain(..) {
+            let (context, told) = (self.context.clone(), self.told.clone());
+            tokio::spawn(async move {
+                let report = job.run(context).await;
+                // When nobody listens any more the crawl has ended.
+                let _ = told.send(report);
+            });
+        }
+    }
+
+    fn sync_when_due(&mut self) {
+        let due =
+            self.store.end() > self.synced && self.last_sync.elapsed() >= self.plan.sync_every;
+        if due && !self.keeper.is_busy() {
+            self.last_sync = Instant::now();
+            self.keeper.sync(Batch {
+                archive: self.archive.as_ref().map(warc::Writer::syncer),
+                journal: self.store.syncer(),
+                until: self.store.end(),
+            });
+        }
+    }
+
+    fn take_synced(&mut self, synced: Result<Position, SyncError>) -> Result<(), CrawlError> {
+        let until = synced?;
+        self.synced = until;
+        self.store.durable(until);
+        self.durable_fetches = self.store.index().tally().fetches;
+        Ok(())
+    }
+
+    /// A checkpoint costs as much as there are pages, so it is taken when as much has happened.
+    fn checkpoint_when_due(&mut self) -> Result<(), CrawlError> {
+        let pages = self.store.index().page_count() as u64;
+        let due = self.plan.checkpoint_every.max(pages / 2);
+        if self.entries - self.entries_at_checkpoint >= due {
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> Result<(), CrawlError> {
+        self.entries_at_checkpoint = self.entries;
+        let (identity, scheduler, patterns) = (&self.identity, &self.scheduler, &self.patterns);
+        let written = self
+            .store
+            .checkpoint(|out| fold::save(identity, scheduler, patterns, out));
+        match written {
+            // Only a shortcut: without room for it the crawl goes on.
+            Err(error) if error.is_full() => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Ends: everything durable, files closed.
+    async fn finish(mut self, at_once: bool) -> Result<Summary, CrawlError> {
+        let abandoned = self.scheduler.ranking().in_flight_count();
+        self.note_coverage();
+        self.flush().await?;
+        while self.keeper.is_busy() {
+            let synced = self.keeper.done().await;
+            self.take_synced(synced)?;
+        }
+        if let Some(archive) = &self.archive {
+            archive.sync()?;
+        }
+        self.store.syncer().sync()?;
+        self.durable_fetches = self.store.index().tally().fetches;
+        if !at_once {
+            self.checkpoint()?;
+            if let Some(archive) = self.archive.take() {
+                archive.finish(SORT_BYTES_MAX)?;
+            }
+        }
+        self.show(true);
+        let index = self.store.index();
+        Ok(Summary {
+            stop: self.stop.unwrap_or(Stop::Told),
+            pages: index.stored_count(),
+            known: index.page_count() as u64,
+            tally: index.tally().clone(),
+            coverage: self.scheduler.coverage(),
+            running: self.started.elapsed(),
+            abandoned,
+        })
+    }
+
+    /// Shows how far the crawl is, now and then.
+    fn show(&mut self, now: bool) {
+        let due = self
+            .last_shown
+            .is_none_or(|last| last.elapsed() >= SHOW_EVERY);
+        if !due && !now {
+            return;
+        }
+        self.last_shown = Some(Instant::now());
+        let index = self.store.index();
+        let tally = index.tally();
+        let ranking = self.scheduler.ranking();
+        self.shown.send_replace(Progress {
+            tick: self.now,
+            running: self.started.elapsed(),
+            pages: index.stored_count(),
+            known: index.page_count() as u64,
+            requests: tally.requests,
+            bytes: tally.body_bytes,
+            in_flight: ranking.in_flight_count() as u64,
+            queued: ranking.queued_count() as u64,
+            hosts: index.host_count() as u64,
+            statuses: tally.statuses,
+            failed: index.count(PageState::Gone) + index.count(PageState::Refused),
+            coverage: self.scheduler.coverage(),
+            durable_fetches: self.durable_fetches,
+            paused: self.paused.clone(),
+            ending: self.stop.is_some(),
+        });
+        if tally.requests as f64 > self.noted_requests as f64 * NOTE_GROWTH {
+            self.note_coverage();
+        }
+    }
+
+    /// Notes what is proven after how many requests, for the report.
+    fn note_coverage(&mut self) {
+        let Some(coverage) = self.scheduler.coverage() else {
+            return;
+        };
+        let requests = self.store.index().tally().requests;
+        self.noted_requests = requests;
+        let mut bytes = Vec::with_capacity(24);
+        for number in [requests, coverage.guaranteed, coverage.stuck] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        let kind = "coverage";
+        let bytes = &bytes;
+        self.store.append(self.now, &Entry::Note { kind, bytes });
+    }
+}
+
+/// What happens is written to the journal and told to the scheduler: always both, in this order.
+impl<P: Policy> Crawl<P> {
+    /// A page is settled.
+    pub(crate) fn settle(
+        &mut self,
+        page: PageId,
+        settled: Settled,
+        links: &[PageId],
+        facts: Facts,
+    ) {
+        self.entries += 1;
+        let outcome = Outcome {
+            page,
+            settled,
+            links: Links::Ids(links),
+            before: Position::default(),
+            facts,
+        };
+        self.store.settle(self.now, outcome);
+        let event = match settled {
+            Settled::Fetched(change) => Event::Fetched {
+                page,
+                change,
+                links,
+            },
+            Settled::Failed(fault) => Event::Failed { page, fault },
+            Settled::Moved(to) => Event::Moved { page, to },
+        };
+        self.scheduler.observe(&event, self.now, &self.store);
+    }
+
+    /// A host is not to be asked before a tick.
+    pub(crate) fn hold(&mut self, host: HostId, until: Tick) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Held { host, until });
+        let event = Event::Held { host, until };
+        self.scheduler.observe(&event, self.now, &self.store);
+    }
+
+    /// Something happens at a host beside its pages.
+    pub(crate) fn visit(&mut self, host: HostId, visit: Visit) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Visit { host, visit });
+        self.scheduler.visit(host, visit, self.now);
+    }
+
+    /// Two hosts are served by one address.
+    pub(crate) fn join(&mut self, host: HostId, with: HostId) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Joined { host, with });
+        self.scheduler.join(host, with, self.now);
+    }
+
+    /// A page was handed out.
+    pub(crate) fn handed_out(&mut self, page: PageId) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::HandOut { page });
+    }
+
+    /// A page is announced: told to the scheduler, for it stands in the journal already.
+    pub(crate) fn announced(&mut self, page: PageId, host: HostId, refused: bool) {
+        self.entries += 1;
+        let seed = false;
+        let event = Event::Discovered { page, host, seed };
+        self.scheduler.observe(&event, self.now, &self.store);
+        if refused {
+            let fault = Fault::Refused;
+            let event = Event::Failed { page, fault };
+            self.scheduler.observe(&event, self.now, &self.store);
+        }
+    }
+}
