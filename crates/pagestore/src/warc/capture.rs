@@ -98,12 +98,12 @@ pub struct Capture {
     /// How much of it is the first member.
     pub(super) first_len: usize,
     /// The facts of its index line.
-    pub(super) facts: Facts,
+    pub(super) facts: IndexFacts,
 }
 
 /// What an index line tells of a capture, but for its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct IndexFacts {
     /// The target URI as recorded.
     pub url: String,
     /// When, in milliseconds since 1970.
@@ -128,7 +128,7 @@ impl Capture {
     }
 
     /// What its index line tells.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &IndexFacts {
         &self.facts
     }
 }
@@ -205,7 +205,7 @@ pub fn capture(
     Ok(Capture {
         members,
         first_len,
-        facts: Facts {
+        facts: IndexFacts {
             url: uri,
             date_ms: exchange.date_ms,
             mime: match keep {

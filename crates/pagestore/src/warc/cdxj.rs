@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use super::capture::Facts;
+use super::capture::IndexFacts;
 use super::date::index_time;
 use super::fields::visible_uri;
 
@@ -23,7 +23,7 @@ pub struct Place {
 }
 
 /// The index line of a capture, with its line end.
-pub fn line(surt: &str, facts: &Facts, place: &Place) -> String {
+pub fn line(surt: &str, facts: &IndexFacts, place: &Place) -> String {
     let mut line = String::with_capacity(surt.len() + facts.url.len() + 256);
     line.push_str(&visible_uri(surt));
     let _ = write!(line, " {} {{\"url\": ", index_time(facts.date_ms));
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_line_is_as_pywb_writes_it() {
-        let facts = Facts {
+        let facts = IndexFacts {
             url: "http://www.example.org/a?\"b\"".to_owned(),
             date_ms: 1_714_566_600_123,
             mime: "text/html".to_owned(),

@@ -15,8 +15,8 @@ mod cdx_line;
 mod cdxj;
 mod date;
 mod digest;
-mod disk;
 mod fields;
+mod folder;
 mod head;
 mod http_block;
 mod member;
@@ -30,13 +30,15 @@ mod tail;
 mod unpacked;
 mod writer;
 
-pub use capture::{Capture, CaptureError, Exchange, Facts, Keep, Original, Truncated, capture};
+pub use capture::{
+    Capture, CaptureError, Exchange, IndexFacts, Keep, Original, Truncated, capture,
+};
 pub use cdx_line::{CDX_LINE_BYTES_MAX, CdxError, CdxLine, CdxReader};
 pub use cdxj::{Place, line as cdxj_line};
 pub use date::{MOMENT_MS_MAX, index_time, parse_index_time, parse_warc_date, warc_date};
 pub use digest::{Digest, Payload};
-pub use disk::{Disk, DiskFile, RealDisk};
 pub use fields::TARGET_URI_BYTES_MAX;
+pub use folder::{Folder, RealFolder};
 pub use head::RENAMED_PREFIX;
 pub use http_block::{HTTP_HEAD_BYTES_MAX, HttpBlock, HttpBody, HttpHead};
 pub use member::{LEVEL, Packer};
@@ -46,4 +48,4 @@ pub use record::{RecordHead, RecordKind};
 pub use recovery::{Cut, OpenError, recover_without_journal};
 pub use sort::{SortError, sort_index};
 pub use tail::WriteError;
-pub use writer::{Ends, FinishError, INDEX_NAME, Location, Settings, Writer};
+pub use writer::{Ends, FinishError, INDEX_NAME, Location, Settings, Syncer, Writer};

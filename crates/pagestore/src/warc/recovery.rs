@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 
-use super::cdx_line::CdxLine;
-use super::disk::{Disk, RealDisk};
+use super::cdx_line::{CdxLine, CdxReader};
+use super::folder::{Folder, RealFolder};
 use super::sort::{remove_temporaries, replace_index};
 use super::tail::Tail;
 use super::writer::{Ends, INDEX_NAME, Settings, Writer};
@@ -74,39 +74,40 @@ pub struct Cut {
 }
 
 impl Writer {
-    /// Opens the archive in a folder as far as `ends` acknowledges it; cuts the rest.
+    /// Opens the archive at a path as far as `ends` acknowledges it; cuts the rest.
     ///
     /// `Ends::default()` says that nothing was ever acknowledged: everything of this name goes.
     /// When the journal is lost, ask [`recover_without_journal`] for the ends first.
     pub fn open(
-        folder: &Path,
+        path: &Path,
         settings: Settings,
         ends: Ends,
-        disk: Box<dyn Disk>,
+        folder: Box<dyn Folder>,
     ) -> Result<(Self, Cut), OpenError> {
         check_name(&settings.name)?;
-        fs::create_dir_all(folder).map_err(io_error(folder))?;
-        let index_path = folder.join(INDEX_NAME);
-        remove_temporaries(&index_path).map_err(io_error(folder))?;
+        fs::create_dir_all(path).map_err(io_error(path))?;
+        let index_path = path.join(INDEX_NAME);
+        remove_temporaries(&index_path).map_err(io_error(path))?;
+        check_index(&index_path, &settings, ends)?;
+        let found = Found::look(path, &settings)?;
+        found.check(ends)?;
         let mut cut = Cut::default();
-        check_index(&index_path, ends.index_len)?;
-        let found = Found::look(folder, &settings)?;
         for number in 1..ends.file {
-            found.close(folder, &settings, number, disk.as_ref())?;
+            found.close(number, folder.as_ref())?;
         }
-        let current = found.reopen(folder, &settings, ends, disk.as_ref(), &mut cut)?;
+        let current = found.reopen(ends, folder.as_ref(), &mut cut)?;
         for file in found.files.iter().filter(|file| file.number > ends.file) {
             cut.warc_bytes += file.len;
-            disk.remove(&file.path).map_err(io_error(&file.path))?;
+            folder.remove(&file.path).map_err(io_error(&file.path))?;
         }
         let index_is = len_of(&index_path)?.unwrap_or(0);
         cut.index_bytes = index_is - ends.index_len;
-        let index = Tail::open(disk.as_ref(), &index_path, ends.index_len)
+        let index = Tail::open(folder.as_ref(), &index_path, ends.index_len)
             .map_err(io_error(&index_path))?;
-        disk.sync_folder(folder).map_err(io_error(folder))?;
+        folder.sync(path).map_err(io_error(path))?;
         let writer = Self {
-            disk,
-            folder: folder.to_owned(),
+            folder,
+            path: path.to_owned(),
             settings,
             current,
             number: ends.file,
@@ -122,17 +123,14 @@ impl Writer {
 /// Returns how far the archive then reaches, for [`Writer::open`], and what was cut.
 ///
 /// Captures that had no index line yet stay in the WARC file without one.
-pub fn recover_without_journal(
-    folder: &Path,
-    settings: &Settings,
-) -> Result<(Ends, Cut), OpenError> {
+pub fn recover_without_journal(path: &Path, settings: &Settings) -> Result<(Ends, Cut), OpenError> {
     check_name(&settings.name)?;
-    let index_path = folder.join(INDEX_NAME);
-    remove_temporaries(&index_path).map_err(io_error(folder))?;
+    let index_path = path.join(INDEX_NAME);
+    remove_temporaries(&index_path).map_err(io_error(path))?;
     let mut cut = Cut::default();
     let mut ends = Ends::default();
     let mut lengths = Vec::new();
-    for file in Found::look(folder, settings)?.files {
+    for file in Found::look(path, settings)?.files {
         let whole = if file.open {
             whole_members_end(&file.path).map_err(io_error(&file.path))?
         } else {
@@ -144,7 +142,7 @@ pub fn recover_without_journal(
             continue;
         }
         if whole < file.len {
-            Tail::open(&RealDisk, &file.path, whole).map_err(io_error(&file.path))?;
+            Tail::open(&RealFolder, &file.path, whole).map_err(io_error(&file.path))?;
         }
         lengths.push((settings.file_name(file.number), whole));
         ends.file = file.number;
@@ -168,15 +166,17 @@ struct FoundFile {
 }
 
 /// The WARC files of an archive, by number.
-struct Found {
+struct Found<'a> {
+    path: &'a Path,
+    settings: &'a Settings,
     files: Vec<FoundFile>,
 }
 
-impl Found {
-    fn look(folder: &Path, settings: &Settings) -> Result<Self, OpenError> {
+impl<'a> Found<'a> {
+    fn look(path: &'a Path, settings: &'a Settings) -> Result<Self, OpenError> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(folder).map_err(io_error(folder))? {
-            let entry = entry.map_err(io_error(folder))?;
+        for entry in fs::read_dir(path).map_err(io_error(path))? {
+            let entry = entry.map_err(io_error(path))?;
             let name = entry.file_name();
             let Some((number, open)) = name.to_str().and_then(|name| number_of(name, settings))
             else {
@@ -191,34 +191,46 @@ impl Found {
             });
         }
         files.sort_by_key(|file| (file.number, file.open));
-        Ok(Self { files })
+        Ok(Self {
+            path,
+            settings,
+            files,
+        })
     }
 
-    fn get(
-        &self,
-        number: u32,
-        folder: &Path,
-        settings: &Settings,
-    ) -> Result<&FoundFile, OpenError> {
-        self.files
-            .iter()
-            .find(|file| file.number == number)
-            .ok_or_else(|| OpenError::Missing {
-                path: folder.join(settings.file_name(number)),
+    fn final_path(&self, number: u32) -> PathBuf {
+        self.path.join(self.settings.file_name(number))
+    }
+
+    fn get(&self, number: u32) -> Result<&FoundFile, OpenError> {
+        let at = self.files.binary_search_by_key(&number, |file| file.number);
+        at.map(|at| &self.files[at])
+            .map_err(|_| OpenError::Missing {
+                path: self.final_path(number),
             })
     }
 
+    /// Looks that everything acknowledged is there, before anything is changed.
+    fn check(&self, ends: Ends) -> Result<(), OpenError> {
+        for number in 1..=ends.file {
+            let file = self.get(number)?;
+            if number == ends.file && file.len < ends.warc_len {
+                return Err(OpenError::Short {
+                    path: file.path.clone(),
+                    is: file.len,
+                    should: ends.warc_len,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// A full file whose final name did not reach the disk gets it now.
-    fn close(
-        &self,
-        folder: &Path,
-        settings: &Settings,
-        number: u32,
-        disk: &dyn Disk,
-    ) -> Result<(), OpenError> {
-        let file = self.get(number, folder, settings)?;
+    fn close(&self, number: u32, folder: &dyn Folder) -> Result<(), OpenError> {
+        let file = self.get(number)?;
         if file.open {
-            disk.rename(&file.path, &folder.join(settings.file_name(number)))
+            folder
+                .rename(&file.path, &self.final_path(number))
                 .map_err(io_error(&file.path))?;
         }
         Ok(())
@@ -227,34 +239,28 @@ impl Found {
     /// Opens the last acknowledged file and cuts it; a closed one that ends right stays closed.
     fn reopen(
         &self,
-        folder: &Path,
-        settings: &Settings,
         ends: Ends,
-        disk: &dyn Disk,
+        folder: &dyn Folder,
         cut: &mut Cut,
     ) -> Result<Option<Tail>, OpenError> {
         if ends.file == 0 {
             return Ok(None);
         }
-        let file = self.get(ends.file, folder, settings)?;
-        if file.len < ends.warc_len {
-            return Err(OpenError::Short {
-                path: file.path.clone(),
-                is: file.len,
-                should: ends.warc_len,
-            });
-        }
+        let file = self.get(ends.file)?;
         if !file.open && file.len == ends.warc_len {
             return Ok(None);
         }
         let mut path = file.path.clone();
         if !file.open {
-            path = folder.join(format!("{}.open", settings.file_name(ends.file)));
-            disk.rename(&file.path, &path)
+            path = self
+                .path
+                .join(format!("{}.open", self.settings.file_name(ends.file)));
+            folder
+                .rename(&file.path, &path)
                 .map_err(io_error(&file.path))?;
         }
         cut.warc_bytes += file.len - ends.warc_len;
-        Tail::open(disk, &path, ends.warc_len)
+        Tail::open(folder, &path, ends.warc_len)
             .map(Some)
             .map_err(io_error(&path))
     }
@@ -288,13 +294,18 @@ fn check_name(name: &str) -> Result<(), OpenError> {
     }
 }
 
-fn check_index(path: &Path, should: u64) -> Result<(), OpenError> {
-    if should == 0 {
-        return Ok(());
-    }
-    let is = len_of(path)?.ok_or_else(|| OpenError::Missing {
-        path: path.to_owned(),
-    })?;
+/// Looks that the index can be cut at its acknowledged length: a line ends there, and what comes
+/// behind points behind the acknowledged captures. A sorted index could be cut nowhere else.
+fn check_index(path: &Path, settings: &Settings, ends: Ends) -> Result<(), OpenError> {
+    let should = ends.index_len;
+    let Some(is) = len_of(path)? else {
+        return match should {
+            0 => Ok(()),
+            _ => Err(OpenError::Missing {
+                path: path.to_owned(),
+            }),
+        };
+    };
     if is < should {
         return Err(OpenError::Short {
             path: path.to_owned(),
@@ -302,12 +313,10 @@ fn check_index(path: &Path, should: u64) -> Result<(), OpenError> {
             should,
         });
     }
-    let mut last = [0];
-    let mut file = File::open(path).map_err(io_error(path))?;
-    file.seek(SeekFrom::Start(should - 1))
-        .and_then(|_| file.read_exact(&mut last))
+    let can_be_cut = File::open(path)
+        .and_then(|file| can_be_cut(file, settings, ends))
         .map_err(io_error(path))?;
-    if last == *b"\n" {
+    if can_be_cut {
         Ok(())
     } else {
         Err(OpenError::IndexChanged {
@@ -315,6 +324,26 @@ fn check_index(path: &Path, should: u64) -> Result<(), OpenError> {
             at: should,
         })
     }
+}
+
+fn can_be_cut(mut file: File, settings: &Settings, ends: Ends) -> io::Result<bool> {
+    let mut last = *b"\n";
+    if ends.index_len > 0 {
+        file.seek(SeekFrom::Start(ends.index_len - 1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last != *b"\n" {
+        return Ok(false);
+    }
+    let acknowledged = |line: CdxLine| {
+        let number = line.filename.and_then(|name| number_of(&name, settings));
+        let place = number.map(|(number, _)| (number, line.offset.unwrap_or(0)));
+        place.is_some_and(|place| place < (ends.file, ends.warc_len))
+    };
+    // A torn or strange line is no acknowledged one.
+    Ok(!CdxReader::new(BufReader::new(file))
+        .filter_map(Result::ok)
+        .any(acknowledged))
 }
 
 /// Where the last whole gzip member of a file ends.

@@ -7,8 +7,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::disk::{Disk, DiskFile};
+use super::folder::Folder;
+use crate::disk::{Disk, append};
 
 /// Why something could not be written. What was there before is unharmed.
 #[derive(Debug, thiserror::Error)]
@@ -70,54 +73,64 @@ impl WriteError {
 
 /// The growing end of a file.
 pub(super) struct Tail {
-    path: PathBuf,
-    file: Box<dyn DiskFile>,
+    file: TailFile,
     len: u64,
     piece_left: bool,
-    unsure: bool,
+}
+
+/// What another thread needs to sync a file.
+#[derive(Clone)]
+pub(super) struct TailFile {
+    path: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// Whether a sync failed; seen by all who share the file.
+    unsure: Arc<AtomicBool>,
 }
 
 impl Tail {
     /// Opens a file and cuts it to `len`, which must not be more than it holds.
-    pub(super) fn open(disk: &dyn Disk, path: &Path, len: u64) -> io::Result<Self> {
-        let mut file = disk.open(path)?;
-        let is = file.byte_len()?;
+    pub(super) fn open(folder: &dyn Folder, path: &Path, len: u64) -> io::Result<Self> {
+        let disk = folder.open(path)?;
+        let is = disk.length()?;
         assert!(is >= len, "the caller has looked at the length");
         if is > len {
-            file.cut(len)?;
-            file.sync()?;
+            disk.cut(len)?;
+            disk.sync()?;
         }
         Ok(Self {
-            path: path.to_owned(),
-            file,
+            file: TailFile {
+                path: path.to_owned(),
+                disk,
+                unsure: Arc::default(),
+            },
             len,
             piece_left: false,
-            unsure: false,
         })
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        &self.file.path
     }
 
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
+    /// For a sync by another thread.
+    pub(super) fn file(&self) -> TailFile {
+        self.file.clone()
+    }
+
     /// Appends and returns where the bytes begin.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<u64, WriteError> {
-        if self.unsure {
-            return Err(WriteError::Unsure {
-                path: self.path.clone(),
-            });
-        }
+        self.file.check_sure()?;
         if self.piece_left {
             self.cut_to(self.len)?;
         }
         let at = self.len;
-        if let Err(source) = self.file.append(bytes) {
+        if let Err(source) = append(self.file.disk.as_ref(), bytes, at) {
             self.cut_to(at)?;
-            return Err(WriteError::not_written(&self.path, source));
+            return Err(WriteError::not_written(self.path(), source));
         }
         self.len += bytes.len() as u64;
         Ok(at)
@@ -128,31 +141,45 @@ impl Tail {
         assert!(len <= self.len, "a tail is cut, not grown");
         self.len = len;
         self.piece_left = true;
-        self.file.cut(len).map_err(|source| WriteError::PieceLeft {
-            path: self.path.clone(),
-            len,
-            source,
-        })?;
+        self.file
+            .disk
+            .cut(len)
+            .map_err(|source| WriteError::PieceLeft {
+                path: self.file.path.clone(),
+                len,
+                source,
+            })?;
         self.piece_left = false;
         Ok(())
     }
 
-    /// Returns when everything appended so far is durable.
+    /// Returns when everything appended so far is durable, and nothing else is in the file.
     pub(super) fn sync(&mut self) -> Result<(), WriteError> {
-        if self.unsure {
-            return Err(WriteError::Unsure {
-                path: self.path.clone(),
-            });
-        }
         if self.piece_left {
             self.cut_to(self.len)?;
         }
-        self.file.sync().map_err(|source| {
-            self.unsure = true;
+        self.file.sync()
+    }
+}
+
+impl TailFile {
+    pub(super) fn sync(&self) -> Result<(), WriteError> {
+        self.check_sure()?;
+        self.disk.sync().map_err(|source| {
+            self.unsure.store(true, Ordering::Release);
             WriteError::NotSynced {
                 path: self.path.clone(),
                 source,
             }
         })
+    }
+
+    fn check_sure(&self) -> Result<(), WriteError> {
+        if self.unsure.load(Ordering::Acquire) {
+            return Err(WriteError::Unsure {
+                path: self.path.clone(),
+            });
+        }
+        Ok(())
     }
 }

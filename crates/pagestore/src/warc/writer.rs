@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use super::capture::{Capture, pack};
 use super::cdxj::{Place, line};
 use super::date::warc_date;
-use super::disk::Disk;
 use super::fields::{Fields, warc_fields};
+use super::folder::Folder;
 use super::member::Packer;
 use super::record_id::RecordId;
 use super::sort::{SortError, sort_index};
-use super::tail::{Tail, WriteError};
+use super::tail::{Tail, TailFile, WriteError};
 
 /// The name of the index in the folder of the WARC files.
 pub const INDEX_NAME: &str = "index.cdxj";
@@ -77,8 +77,8 @@ pub struct Location {
 
 /// The open archive.
 pub struct Writer {
-    pub(super) disk: Box<dyn Disk>,
-    pub(super) folder: PathBuf,
+    pub(super) folder: Box<dyn Folder>,
+    pub(super) path: PathBuf,
     pub(super) settings: Settings,
     /// The file being written, if one is.
     pub(super) current: Option<Tail>,
@@ -126,13 +126,19 @@ impl Writer {
         })
     }
 
-    /// Returns when every capture appended so far is durable; [`Writer::ends`] may then be
+    /// Makes every capture appended so far durable, and returns how far that is: what may now be
     /// acknowledged.
-    pub fn sync(&mut self) -> Result<(), WriteError> {
-        if let Some(warc) = &mut self.current {
-            warc.sync()?;
+    pub fn sync(&self) -> Result<Ends, WriteError> {
+        self.syncer().sync()
+    }
+
+    /// The same for another thread: what was appended until now, while appending goes on.
+    pub fn syncer(&self) -> Syncer {
+        Syncer {
+            warc: self.current.as_ref().map(Tail::file),
+            index: self.index.file(),
+            ends: self.ends(),
         }
-        self.index.sync()
     }
 
     /// How far the archive reaches now.
@@ -160,14 +166,14 @@ impl Writer {
             return Ok(());
         };
         warc.sync()?;
-        let path = self.folder.join(self.settings.file_name(self.number));
-        self.disk
+        let path = self.path.join(self.settings.file_name(self.number));
+        self.folder
             .rename(warc.path(), &path)
             .map_err(|source| WriteError::not_written(&path, source))?;
         self.closed_len = warc.len();
         self.current = None;
-        self.disk
-            .sync_folder(&self.folder)
+        self.folder
+            .sync(&self.path)
             .map_err(|source| WriteError::not_written(&path, source))
     }
 
@@ -175,9 +181,9 @@ impl Writer {
     fn begin_file(&mut self, date_ms: u64) -> Result<Tail, WriteError> {
         let number = self.number + 1;
         let name = self.settings.file_name(number);
-        let path = self.folder.join(format!("{name}.open"));
-        let mut warc = Tail::open(self.disk.as_ref(), &path, 0)
-            .and_then(|warc| self.disk.sync_folder(&self.folder).map(|()| warc))
+        let path = self.path.join(format!("{name}.open"));
+        let mut warc = Tail::open(self.folder.as_ref(), &path, 0)
+            .and_then(|warc| self.folder.sync(&self.path).map(|()| warc))
             .map_err(|source| WriteError::not_written(&path, source))?;
         warc.append(&self.warcinfo(number, &name, date_ms))?;
         self.info_len = warc.len();
@@ -213,9 +219,27 @@ impl Writer {
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer")
-            .field("folder", &self.folder)
+            .field("path", &self.path)
             .field("ends", &self.ends())
             .finish_non_exhaustive()
+    }
+}
+
+/// Makes captures durable away from the thread that appends them.
+pub struct Syncer {
+    warc: Option<TailFile>,
+    index: TailFile,
+    ends: Ends,
+}
+
+impl Syncer {
+    /// Returns when everything that was appended before the syncer was made is durable.
+    pub fn sync(self) -> Result<Ends, WriteError> {
+        if let Some(warc) = &self.warc {
+            warc.sync()?;
+        }
+        self.index.sync()?;
+        Ok(self.ends)
     }
 }
 
