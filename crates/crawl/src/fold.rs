@@ -171,10 +171,7 @@ fn run<P: Policy>(
     let mut scan = store.scan(from);
     let mut links = Vec::new();
     let mut entries = 0;
-    loop {
-        let Some((at, tick, entry)) = scan.next()? else {
-            break;
-        };
+    while let Some((at, tick, entry)) = scan.next()? {
         entries += 1;
         // What stands at `at` has happened once it is folded.
         let known = store.links_before(Position(at.0 + 1));

@@ -78,7 +78,6 @@ pub(crate) struct Answer {
     pub(crate) facts: Facts,
     pub(crate) links: Vec<Found>,
     pub(crate) capture: Option<warc::Capture>,
-    pub(crate) remote: std::net::IpAddr,
 }
 
 /// Asks for a page and reads what comes.
@@ -165,7 +164,6 @@ fn read(
         facts,
         links,
         capture,
-        remote: response.remote.ip(),
     }
 }
 

@@ -12,7 +12,7 @@ use turnstone_frontier::{HostId, Restore, Save, corrupt};
 
 /// The budgets of all hosts.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Patterns {
+pub(crate) struct Patterns {
     hosts: BTreeMap<HostId, PatternBudget>,
 }
 

@@ -158,6 +158,17 @@ impl Store {
         Keyer::new(self.journal.secret())
     }
 
+    /// Sixteen bytes that no other crawl has, from which names are made. They tell nothing about
+    /// the keys.
+    pub fn namespace(&self) -> [u8; 16] {
+        let name = self.keyer().key("namespace of this crawl").to_bytes();
+        let more = self.keyer().key("and more of it").to_bytes();
+        let mut namespace = [0; 16];
+        namespace[..12].copy_from_slice(&name);
+        namespace[12..].copy_from_slice(&more[..4]);
+        namespace
+    }
+
     /// Makes room in memory for this many more pages.
     pub fn reserve(&mut self, pages: usize) {
         self.index.reserve(pages);
@@ -429,11 +440,7 @@ impl Reader {
         let bytes = read_entry(&*self.disk, &self.path, page_at, &mut buffer)?;
         match Entry::read(bytes) {
             Ok((_, Entry::Page { url, .. })) => Ok(url.to_owned()),
-            Ok(_) => Err(damaged(
-                &self.path,
-                page_at.0,
-                "no page is announced here",
-            )),
+            Ok(_) => Err(damaged(&self.path, page_at.0, "no page is announced here")),
             Err(what) => Err(damaged(&self.path, page_at.0, what)),
         }
     }

@@ -3,6 +3,7 @@
 mod backtest;
 mod bonus;
 mod completions;
+mod crawl;
 mod generate;
 mod info;
 mod policies;
@@ -18,6 +19,8 @@ use crate::output::Output;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
+    Crawl(Box<crawl::Crawl>),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -45,6 +48,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
+            Self::Crawl(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

@@ -1,0 +1,248 @@
+//! The arguments of `turnstone crawl`, and how they meet `turnstone.toml`: flags win.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use turnstone_crawl::{Plan, Until};
+use turnstone_fetch::Url;
+use turnstone_fetch::scope::{Scope, ScopeRules};
+use turnstone_fetch::urls::{UrlLimits, host_of, parse, shown};
+use turnstone_frontier::Politeness;
+
+use super::config::Config;
+use crate::exit::Usage;
+use crate::seconds::parse_ms;
+
+/// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
+///
+/// The seeds are the trusted pages: the crawl proves which share of the personalised PageRank
+/// around them is in the store, and stops when that is enough. It obeys robots.txt, asks each host
+/// gently, survives kill -9, and leaves WARC files.
+#[derive(Debug, Args)]
+pub(crate) struct Crawl {
+    /// Where to start; may be left out when DIR is a crawl already
+    #[arg(value_name = "SEED")]
+    pub(super) seeds: Vec<String>,
+    /// The crawl directory, made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: PathBuf,
+    /// How to choose pages: a policy of coverage or importance (see `turnstone policies`)
+    /// [default: rankmass]
+    #[arg(long, value_name = "SPEC")]
+    policy: Option<String>,
+    /// When to stop: coverage=0.98, pages=N, requests=N, bytes=N, time=1h; several with commas,
+    /// whichever comes first [default: coverage=0.98 where the policy proves it]
+    #[arg(long, value_name = "GOAL,…", value_delimiter = ',')]
+    until: Vec<String>,
+    /// The chance to follow a link rather than to return to a seed [default: 0.85]
+    #[arg(long, value_name = "SHARE")]
+    damping: Option<f64>,
+    /// For policies that draw at random [default: 1]
+    #[arg(long = "seed", value_name = "N")]
+    random_seed: Option<u64>,
+    /// The least time between two requests to a host [default: 1s]
+    #[arg(long, value_name = "TIME")]
+    delay: Option<String>,
+    /// The most requests open at a host [default: 1]
+    #[arg(long, value_name = "N")]
+    open: Option<u32>,
+    /// Hosts at one address may be asked at the same time
+    #[arg(long)]
+    ignore_addresses: bool,
+    /// The most requests under way [default: 64]
+    #[arg(long, value_name = "N")]
+    connections: Option<usize>,
+    /// Keep no WARC files
+    #[arg(long)]
+    no_warc: bool,
+    /// Stay on these hosts [default: the hosts of the seeds]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// Stay on these registrable domains, with all their hosts
+    #[arg(long, value_name = "DOMAIN,…", value_delimiter = ',')]
+    sites: Vec<String>,
+    /// Stay below this URL; may be given several times
+    #[arg(long, value_name = "URL")]
+    prefix: Vec<String>,
+    /// Let in URLs that match this regular expression; may be given several times
+    #[arg(long, value_name = "REGEX")]
+    include: Vec<String>,
+    /// Keep out URLs that match this regular expression; may be given several times
+    #[arg(long, value_name = "REGEX")]
+    exclude: Vec<String>,
+    /// Follow links to any host
+    #[arg(long)]
+    everywhere: bool,
+    /// The most links from a seed
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
+    /// The most pages stored of one host
+    #[arg(long, value_name = "N")]
+    host_pages: Option<u32>,
+    /// The longest body, in bytes [default: 10485760]
+    #[arg(long, value_name = "BYTES")]
+    body_bytes: Option<usize>,
+    /// Pages of one URL pattern fetched before one must have brought anything new; 0 for no limit
+    /// [default: 200]
+    #[arg(long, value_name = "N")]
+    pattern_trust: Option<u32>,
+    /// An e-mail address or URL where site owners can reach you; needed for anything but loopback
+    #[arg(long, value_name = "ADDRESS")]
+    contact: Option<String>,
+    /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
+    #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
+    allow_private: Option<String>,
+    /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
+    #[arg(long, value_name = "FILE")]
+    pub(super) hosts_file: Option<PathBuf>,
+    /// Let the crawl's clock run this many times faster than time: for tests on loopback only
+    #[arg(long, hide = true, default_value_t = 1)]
+    pub(super) clock_scale: u32,
+}
+
+impl Crawl {
+    /// What is asked now: the file of the directory, overruled by flags.
+    pub(super) fn merged(&self, file: Option<Config>) -> anyhow::Result<Config> {
+        let mut config = file.unwrap_or_default();
+        for seed in &self.seeds {
+            if !config.seeds.contains(seed) {
+                config.seeds.push(seed.clone());
+            }
+        }
+        over(&mut config.policy, &self.policy);
+        over(&mut config.damping, &self.damping);
+        over(&mut config.random_seed, &self.random_seed);
+        over(&mut config.contact, &self.contact);
+        over(&mut config.allow_private, &self.allow_private);
+        over(&mut config.politeness.delay, &self.delay);
+        over(&mut config.politeness.open, &self.open);
+        over(&mut config.limits.connections, &self.connections);
+        over(&mut config.limits.host_pages, &self.host_pages);
+        over(&mut config.limits.body_bytes, &self.body_bytes);
+        over(&mut config.limits.pattern_trust, &self.pattern_trust);
+        over(&mut config.scope.depth, &self.depth);
+        over_list(&mut config.scope.hosts, &self.hosts);
+        over_list(&mut config.scope.sites, &self.sites);
+        over_list(&mut config.scope.prefixes, &self.prefix);
+        over_list(&mut config.scope.include, &self.include);
+        over_list(&mut config.scope.exclude, &self.exclude);
+        if self.ignore_addresses {
+            config.politeness.per_address = Some(false);
+        }
+        if self.everywhere {
+            config.scope.everywhere = Some(true);
+        }
+        if self.no_warc {
+            config.warc = Some(false);
+        }
+        if !self.until.is_empty() {
+            config.until = super::until::parse(&self.until)?;
+        }
+        if config.seeds.is_empty() {
+            let what = "give at least one seed URL; this directory knows none";
+            return Err(Usage::of("SEED", what).into());
+        }
+        Ok(config)
+    }
+}
+
+fn over<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {
+    if flag.is_some() {
+        value.clone_from(flag);
+    }
+}
+
+fn over_list(value: &mut Vec<String>, flag: &[String]) {
+    if !flag.is_empty() {
+        *value = flag.to_vec();
+    }
+}
+
+/// The seeds as URLs.
+pub(crate) fn seeds(config: &Config) -> anyhow::Result<Vec<Url>> {
+    let limits = UrlLimits::default();
+    let read = |text: &String| {
+        let mut url = parse(text, &limits).map_err(|error| {
+            Usage(format!(
+                "seed {}: {error}; give a URL like https://example.org/",
+                shown(text)
+            ))
+        })?;
+        url.set_fragment(None);
+        Ok(url)
+    };
+    config.seeds.iter().map(read).collect()
+}
+
+/// What the crawl is to do.
+pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Result<Plan> {
+    let mut plan = Plan::new(scope(config, seeds)?);
+    let span = |option: &str, text: &Option<String>, default: u64| match text {
+        None => Ok(default),
+        Some(text) => parse_ms(text).map_err(|error| Usage::of(option, error)),
+    };
+    plan.politeness = Politeness {
+        delay_ms: span("--delay", &config.politeness.delay, 1000)?,
+        open_max: config.politeness.open.unwrap_or(1),
+    };
+    if plan.politeness.open_max == 0 {
+        return Err(Usage::of("--open", "at least one request must be allowed").into());
+    }
+    let longest = span(
+        "politeness.crawl-delay-max",
+        &config.politeness.crawl_delay_max,
+        30_000,
+    )?;
+    plan.crawl_delay_max = Duration::from_millis(longest);
+    plan.per_address = config.politeness.per_address.unwrap_or(true);
+    plan.connections = config.limits.connections.unwrap_or(plan.connections);
+    if plan.connections == 0 {
+        return Err(Usage::of("--connections", "at least one is needed").into());
+    }
+    plan.host_pages_max = config.limits.host_pages;
+    plan.body_bytes_max = config.limits.body_bytes.unwrap_or(plan.body_bytes_max);
+    match config.limits.pattern_trust {
+        Some(0) => plan.patterns = None,
+        Some(trust) => {
+            if let Some(patterns) = &mut plan.patterns {
+                patterns.trust = trust;
+            }
+        }
+        None => {}
+    }
+    let until = &config.until;
+    let nothing_asked = *until == super::config::UntilConfig::default();
+    let time = span("--until time", &until.time, 0)?;
+    plan.until = Until {
+        coverage: proves && (until.coverage.is_some() || nothing_asked),
+        pages: until.pages,
+        requests: until.requests,
+        bytes: until.bytes,
+        time: until.time.as_ref().map(|_| Duration::from_millis(time)),
+    };
+    Ok(plan)
+}
+
+fn scope(config: &Config, seeds: &[Url]) -> anyhow::Result<Scope> {
+    let asked = &config.scope;
+    let mut rules = ScopeRules {
+        hosts: asked.hosts.clone(),
+        sites: asked.sites.clone(),
+        prefixes: asked.prefixes.clone(),
+        include: asked.include.clone(),
+        exclude: asked.exclude.clone(),
+        depth_max: asked.depth.unwrap_or(u32::MAX),
+        ..ScopeRules::default()
+    };
+    let nothing_asked = rules.hosts.is_empty()
+        && rules.sites.is_empty()
+        && rules.prefixes.is_empty()
+        && rules.include.is_empty();
+    if nothing_asked && !asked.everywhere.unwrap_or(false) {
+        rules.hosts = seeds.iter().map(|url| host_of(url).to_owned()).collect();
+        rules.hosts.sort();
+        rules.hosts.dedup();
+    }
+    Scope::new(rules).map_err(|error| Usage(error.to_string()).into())
+}

@@ -1,0 +1,171 @@
+//! `turnstone.toml`: what a crawl was asked to do.
+//!
+//! Written when a crawl begins, read when it goes on; people edit it by hand. Every key has a
+//! default, and a key that is not known is an error that names it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+/// The name of the file in a crawl directory.
+pub(crate) const FILE: &str = "turnstone.toml";
+
+/// The first lines of the file.
+const HEAD: &str = "\
+# What this crawl was asked to do. Edit it and go on with `turnstone crawl -o` and this folder.
+# Keys that are missing have their defaults; `turnstone crawl --help` shows them.
+
+";
+
+/// Everything that can be asked of a crawl.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct Config {
+    /// Where it starts.
+    pub(crate) seeds: Vec<String>,
+    /// The policy, as a spec.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<String>,
+    /// The chance to follow a link rather than to return to a seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) damping: Option<f64>,
+    /// For everything random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) random_seed: Option<u64>,
+    /// Who asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contact: Option<String>,
+    /// Private networks that may be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_private: Option<String>,
+    /// When to stop.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) until: UntilConfig,
+    /// How gently hosts are asked.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) politeness: PolitenessConfig,
+    /// What belongs to the crawl.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) scope: ScopeConfig,
+    /// Limits.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) limits: LimitsConfig,
+    /// Whether pages are kept in WARC files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) warc: Option<bool>,
+}
+
+/// When to stop: whichever comes first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct UntilConfig {
+    /// The share of personalised PageRank to prove.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) coverage: Option<f64>,
+    /// Pages stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pages: Option<u64>,
+    /// Requests sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) requests: Option<u64>,
+    /// Bytes received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<u64>,
+    /// Time, as `1h`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time: Option<String>,
+}
+
+/// How gently hosts are asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct PolitenessConfig {
+    /// Time between requests to a host, as `1s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<String>,
+    /// Requests open at a host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) open: Option<u32>,
+    /// Whether hosts at one address are asked as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) per_address: Option<bool>,
+    /// The longest `Crawl-delay` that is honoured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) crawl_delay_max: Option<String>,
+}
+
+/// What belongs to the crawl.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct ScopeConfig {
+    /// Hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<String>,
+    /// Registrable domains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sites: Vec<String>,
+    /// URL prefixes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) prefixes: Vec<String>,
+    /// Regular expressions that let a URL in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) include: Vec<String>,
+    /// Regular expressions that keep a URL out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) exclude: Vec<String>,
+    /// Links from a seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) depth: Option<u32>,
+    /// Everything that is linked, wherever it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) everywhere: Option<bool>,
+}
+
+/// Limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct LimitsConfig {
+    /// Requests under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) connections: Option<usize>,
+    /// Pages stored of one host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host_pages: Option<u32>,
+    /// The longest body, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) body_bytes: Option<usize>,
+    /// Pages of one URL pattern fetched before one must have brought anything new; 0 for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pattern_trust: Option<u32>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Config {
+    /// Reads the file of a crawl directory; nothing if there is none.
+    pub(crate) fn read(directory: &Path) -> anyhow::Result<Option<Self>> {
+        let path = directory.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        let config = toml::from_str(&text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+            crate::exit::Usage(format!("{}:{line}: {}", path.display(), error.message()))
+        })?;
+        Ok(Some(config))
+    }
+
+    /// Writes the file, whole.
+    pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
+        let text = HEAD.to_owned() + &toml::to_string(self)?;
+        crate::files::write_whole(&directory.join(FILE), |out| out.write_all(text.as_bytes()))
+    }
+}

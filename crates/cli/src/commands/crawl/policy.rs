@@ -1,0 +1,111 @@
+//! The policy a crawl runs, from its spec, its goal and its seeds.
+
+use turnstone_frontier::{PageId, Policy};
+use turnstone_policy::coverage::{self, Goal, Trust};
+use turnstone_policy::importance::{self, Bonus};
+use turnstone_policy::mass::Fraction;
+use turnstone_policy::{Question, Spec};
+
+use super::config::Config;
+use crate::exit::Usage;
+
+/// The share that is proven when nothing else is asked.
+const COVERAGE: f64 = 0.98;
+/// With other goals the proof goes on as far as it can.
+const EPSILON_MIN: f64 = 1e-6;
+
+/// A policy before it knows its seeds.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    spec: Spec,
+    text: String,
+    goal: Goal,
+    random_seed: u64,
+    question: Question,
+}
+
+impl Chosen {
+    /// Reads what a configuration asks for.
+    pub(crate) fn read(config: &Config) -> anyhow::Result<Self> {
+        let text = config.policy.clone().unwrap_or_else(|| "rankmass".into());
+        let spec: Spec = text.parse()?;
+        let question = if spec.find(Question::Importance).is_ok() && spec.name() != "breadth-first"
+        {
+            Question::Importance
+        } else {
+            Question::Coverage
+        };
+        spec.find(question)?;
+        let fraction = |option: &str, number: f64| {
+            Fraction::new(number)
+                .ok_or_else(|| Usage::of(option, format!("{number} is not between 0 and 1")))
+        };
+        let only_others = config.until.coverage.is_none()
+            && config.until != super::config::UntilConfig::default();
+        let epsilon = if only_others {
+            EPSILON_MIN
+        } else {
+            1.0 - config.until.coverage.unwrap_or(COVERAGE)
+        };
+        let goal = Goal {
+            damping: fraction("--damping", config.damping.unwrap_or(0.85))?,
+            epsilon: fraction("--until coverage", epsilon)?,
+        };
+        let chosen = Self {
+            spec,
+            text,
+            goal,
+            random_seed: config.random_seed.unwrap_or(1),
+            question,
+        };
+        chosen.make(&[PageId(0)])?;
+        if !chosen.proves() && config.until.coverage.is_some() {
+            let what = format!("{} proves no coverage; ask for another goal", chosen.text);
+            return Err(Usage::of("--until", what).into());
+        }
+        let endless = question == Question::Importance
+            && config.until == super::config::UntilConfig::default();
+        if endless {
+            let what = format!(
+                "{} never ends by itself; say when, e.g. pages=1000",
+                chosen.text
+            );
+            return Err(Usage::of("--until", what).into());
+        }
+        Ok(chosen)
+    }
+
+    /// Whether the policy proves a share.
+    pub(crate) fn proves(&self) -> bool {
+        self.question == Question::Coverage && self.spec.name() != "breadth-first"
+    }
+
+    /// The policy for these seeds.
+    pub(crate) fn make(&self, seeds: &[PageId]) -> anyhow::Result<Box<dyn Policy>> {
+        Ok(match self.question {
+            Question::Importance => Box::new(importance::build(
+                &self.spec,
+                &Bonus::default(),
+                self.random_seed,
+            )?),
+            _ => {
+                let trust = Trust::alike(seeds.iter().copied())?;
+                coverage::build(&self.spec, &trust, self.goal)?
+            }
+        })
+    }
+
+    /// Everything its decisions hang on.
+    pub(crate) fn identity(&self, seeds: &[PageId]) -> String {
+        let Goal { damping, epsilon } = self.goal;
+        let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
+        format!(
+            "{} damping={} epsilon={} random={} seeds={}",
+            self.text,
+            damping.number(),
+            epsilon.number(),
+            self.random_seed,
+            seeds.join(",")
+        )
+    }
+}

@@ -1,0 +1,100 @@
+//! What a crawl says when it ends.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use turnstone_crawl::Summary;
+use turnstone_frontier::Coverage;
+use turnstone_lab::number::{duration, percent, whole};
+use turnstone_lab::table::Table;
+use turnstone_pagestore::Tally;
+
+use crate::output::Output;
+
+/// Prints the summary.
+pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> anyhow::Result<()> {
+    let mut document = json!({
+        "directory": directory.display().to_string(),
+        "stopped_by": summary.stop.name(),
+        "seconds": summary.running.as_secs_f64(),
+        "known": summary.known,
+        "pages": summary.pages,
+    });
+    add_counts(&mut document, &summary.tally, summary.coverage);
+    output.result(&document, || text(summary, directory))
+}
+
+/// What `crawl` and `status` both tell.
+pub(crate) fn add_counts(document: &mut Value, tally: &Tally, coverage: Option<Coverage>) {
+    let statuses = json!({
+        "2xx": tally.statuses[2],
+        "3xx": tally.statuses[3],
+        "4xx": tally.statuses[4],
+        "5xx": tally.statuses[5],
+        "other": tally.statuses[0] + tally.statuses[1],
+    });
+    let (guaranteed, upper_bound) = coverage.map_or((Value::Null, Value::Null), |coverage| {
+        (
+            json!(coverage.guaranteed_fraction()),
+            json!(upper_bound(coverage)),
+        )
+    });
+    let more = json!({
+        "requests": tally.requests,
+        "robots_requests": tally.robots_requests,
+        "bytes": tally.body_bytes,
+        "guaranteed": guaranteed,
+        "upper_bound": upper_bound,
+        "statuses": statuses,
+        "classes": tally.classes,
+    });
+    if let (Value::Object(all), Value::Object(more)) = (document, more) {
+        all.extend(more);
+    }
+}
+
+/// The most that can still be guaranteed.
+pub(crate) fn upper_bound(coverage: Coverage) -> f64 {
+    (Coverage::ONE - coverage.stuck.min(Coverage::ONE)) as f64 / Coverage::ONE as f64
+}
+
+fn text(summary: &Summary, directory: &Path) -> String {
+    let mut out = format!(
+        "{}: {} pages stored, {} known, {} requests, {} in {}; stopped by {}\n",
+        directory.display(),
+        whole(summary.pages),
+        whole(summary.known),
+        whole(summary.tally.requests),
+        bytes(summary.tally.body_bytes),
+        duration(summary.running.as_secs_f64()),
+        summary.stop.name(),
+    );
+    if let Some(coverage) = summary.coverage {
+        out += &format!(
+            "coverage: at least {} of the personalised PageRank is stored; at most {} can be\n",
+            percent(coverage.guaranteed_fraction()),
+            percent(upper_bound(coverage)),
+        );
+    }
+    let mut table = Table::new(&["what came of pages", "count"]);
+    for (class, count) in &summary.tally.classes {
+        table.row([class.clone(), whole(*count)]);
+    }
+    out + "\n" + &table.text()
+}
+
+/// A size people can read.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 1000.0 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{count} B")
+    } else {
+        format!("{size:.1} {}", UNITS[unit])
+    }
+}

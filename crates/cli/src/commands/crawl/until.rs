@@ -1,0 +1,42 @@
+//! `--until`: when a crawl stops.
+
+use super::config::UntilConfig;
+use crate::exit::Usage;
+
+/// Reads goals like `coverage=0.98` and `time=1h`.
+pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
+    let mut until = UntilConfig::default();
+    for goal in goals {
+        let wrong = |what: &str| Usage::of("--until", format!("'{goal}': {what}"));
+        let (name, value) = goal
+            .split_once('=')
+            .ok_or_else(|| wrong("give a goal like coverage=0.98, pages=1000 or time=1h"))?;
+        let number = || {
+            let parsed: Result<u64, _> = value.replace('_', "").parse();
+            parsed
+                .ok()
+                .filter(|number| *number > 0)
+                .ok_or_else(|| wrong("give a whole number above 0"))
+        };
+        match name {
+            "coverage" => {
+                let share: Option<f64> = value.parse().ok();
+                let share = share.filter(|share| *share > 0.0 && *share < 1.0);
+                until.coverage = Some(share.ok_or_else(|| wrong("give a share between 0 and 1"))?);
+            }
+            "pages" => until.pages = Some(number()?),
+            "requests" => until.requests = Some(number()?),
+            "bytes" => until.bytes = Some(number()?),
+            "time" => {
+                crate::seconds::parse_ms(value).map_err(|error| wrong(&error))?;
+                until.time = Some(value.to_owned());
+            }
+            _ => {
+                let what =
+                    "there is no such goal; there are coverage, pages, requests, bytes, time";
+                return Err(wrong(what).into());
+            }
+        }
+    }
+    Ok(until)
+}

@@ -1,0 +1,135 @@
+//! The crawl while it runs: a few lines on a terminal, a file for `turnstone status`.
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use tokio::sync::watch;
+use turnstone_crawl::Progress;
+use turnstone_frontier::Coverage;
+use turnstone_lab::number::{percent, whole};
+
+use super::summary::{bytes, upper_bound};
+
+/// How often the file is written.
+const FILE_EVERY: Duration = Duration::from_secs(1);
+/// How far back rates look.
+const RATE_SPAN: Duration = Duration::from_secs(5);
+/// Characters of the coverage bar.
+const BAR: usize = 40;
+
+/// Shows progress until the crawl ends.
+pub(super) async fn show(mut progress: watch::Receiver<Progress>, directory: PathBuf) {
+    let terminal = std::io::stderr().is_terminal().then(lines);
+    let mut written: Option<Instant> = None;
+    let mut past: Vec<(Instant, u64, u64)> = Vec::new();
+    while progress.changed().await.is_ok() {
+        let now = progress.borrow_and_update().clone();
+        let moment = Instant::now();
+        past.retain(|(then, ..)| moment.duration_since(*then) <= RATE_SPAN);
+        past.push((moment, now.pages, now.bytes));
+        if let Some(terminal) = &terminal {
+            terminal.set_message(message(&now, rates(&past)));
+            terminal.tick();
+        }
+        if written.is_none_or(|last| last.elapsed() >= FILE_EVERY) {
+            written = Some(moment);
+            write(&directory, &now, rates(&past));
+        }
+    }
+    write(&directory, &progress.borrow(), (0.0, 0.0));
+    if let Some(terminal) = terminal {
+        terminal.finish_and_clear();
+    }
+}
+
+fn lines() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is well formed"));
+    bar
+}
+
+/// Pages and bytes a second.
+fn rates(past: &[(Instant, u64, u64)]) -> (f64, f64) {
+    match (past.first(), past.last()) {
+        (Some((then, pages, bytes)), Some((now, more_pages, more_bytes))) if now > then => {
+            let seconds = now.duration_since(*then).as_secs_f64();
+            (
+                more_pages.saturating_sub(*pages) as f64 / seconds,
+                more_bytes.saturating_sub(*bytes) as f64 / seconds,
+            )
+        }
+        _ => (0.0, 0.0),
+    }
+}
+
+fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
+    let mut text = format!(
+        "{} pages ({pages:.0}/s)  {} ({}/s)  {} requests  {} open  {} queued  {} hosts\n",
+        whole(now.pages),
+        bytes(now.bytes),
+        bytes(rate as u64),
+        whole(now.requests),
+        whole(now.in_flight),
+        whole(now.queued),
+        whole(now.hosts),
+    );
+    let [other, _, ok, moved, client, server] = now.statuses;
+    text += &format!(
+        "2xx {}  3xx {}  4xx {}  5xx {}  other {}",
+        whole(ok),
+        whole(moved),
+        whole(client),
+        whole(server),
+        whole(other)
+    );
+    if let Some(coverage) = now.coverage {
+        text += &format!("\n{}", bar(coverage));
+    }
+    if let Some(why) = &now.paused {
+        text += &format!("\nPAUSED: {why}");
+    } else if now.ending {
+        text += "\nending: waiting for open requests (press Ctrl-C again to end at once)";
+    }
+    text
+}
+
+/// What is proven, what may still be, and what cannot be any more.
+fn bar(coverage: Coverage) -> String {
+    let (low, high) = (coverage.guaranteed_fraction(), upper_bound(coverage));
+    let (full, open) = ((low * BAR as f64) as usize, (high * BAR as f64) as usize);
+    let open = open.clamp(full, BAR);
+    format!(
+        "coverage [{}{}{}] at least {} (goal {}, at most {})",
+        "█".repeat(full),
+        "·".repeat(open - full),
+        " ".repeat(BAR - open),
+        percent(low),
+        percent(coverage.goal as f64 / Coverage::ONE as f64),
+        percent(high),
+    )
+}
+
+/// The file that `turnstone status` reads while the crawl runs. Not written is no harm.
+fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
+    let document = json!({
+        "running_seconds": now.running.as_secs_f64(),
+        "pages": now.pages,
+        "known": now.known,
+        "requests": now.requests,
+        "bytes": now.bytes,
+        "in_flight": now.in_flight,
+        "queued": now.queued,
+        "hosts": now.hosts,
+        "pages_per_second": pages,
+        "bytes_per_second": rate,
+        "durable_fetches": now.durable_fetches,
+        "guaranteed": now.coverage.map(|coverage| coverage.guaranteed_fraction()),
+        "upper_bound": now.coverage.map(upper_bound),
+        "paused": now.paused,
+    });
+    let path = directory.join("store/status.json");
+    let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));
+}
