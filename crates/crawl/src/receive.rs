@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use turnstone_fetch::robots::Answer as RobotsAnswer;
+use turnstone_fetch::scope::OutOfScope;
 use turnstone_fetch::urls::{canonical_key, host_of, surt};
 use turnstone_fetch::{FetchError, Response, Url, retry_after, traps};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
@@ -212,7 +213,7 @@ impl<P: Policy> Crawl<P> {
         let depth = self.store.index().depth(page).saturating_add(1);
         let links: Vec<PageId> = found
             .iter()
-            .map(|found| self.page_of(found.key, &found.url, depth))
+            .filter_map(|found| self.page_of(found.key, &found.url, depth).ok())
             .collect();
         self.settle(page, Settled::Fetched(change), &links, facts);
         Ok(())
@@ -269,8 +270,14 @@ impl<P: Policy> Crawl<P> {
             facts.detail = "from https to http".into();
         }
         let depth = self.store.index().depth(page);
-        let target = self.page_of(key, &to, depth);
-        self.settle(page, Settled::Moved(target), &[], facts);
+        match self.page_of(key, &to, depth) {
+            Ok(target) => self.settle(page, Settled::Moved(target), &[], facts),
+            Err(outside) => {
+                facts.class = "redirect-outside".into();
+                facts.detail = format!("{} ({outside})", shown(&to));
+                self.settle(page, Settled::Failed(Fault::Refused), &[], facts);
+            }
+        }
         Ok(())
     }
 
@@ -322,13 +329,15 @@ impl<P: Policy> Crawl<P> {
         }
     }
 
-    /// The page of a URL, numbered and announced now if it is new.
-    fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> PageId {
+    /// The page of a URL, numbered and announced now if it is new. What is out of scope does not
+    /// belong to the web that is crawled: it is no page, and links to it do not count.
+    fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> Result<PageId, OutOfScope> {
         if let Some(page) = self.store.index().find(key) {
-            return page;
+            return Ok(page);
         }
+        self.plan.scope.check(url, u32::from(depth))?;
         let host = self.store.host(self.now, host_of(url));
-        let refusal = self.judge(url, depth);
+        let refusal = self.judge(url);
         let (class, detail) = refusal
             .as_ref()
             .map_or(("", ""), |(class, detail)| (*class, detail.as_str()));
@@ -344,14 +353,11 @@ impl<P: Policy> Crawl<P> {
             },
         );
         self.announced(page, host, refusal.is_some());
-        page
+        Ok(page)
     }
 
     /// Why a new URL is not going to be asked for, if it is not.
-    fn judge(&self, url: &Url, depth: u8) -> Option<(&'static str, String)> {
-        if let Err(out) = self.plan.scope.check(url, u32::from(depth)) {
-            return Some(("scope", out.to_string()));
-        }
+    fn judge(&self, url: &Url) -> Option<(&'static str, String)> {
         let now_s = self.clock.seconds(self.now);
         let finding = traps::judge(url, now_s, &self.plan.traps)?;
         (finding.class == traps::TrapClass::Trap)
