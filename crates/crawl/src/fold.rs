@@ -96,6 +96,15 @@ pub fn replay<P: Policy>(
     run(store, founding, Start::new(policy), Mode::Exact)
 }
 
+/// Writes a checkpoint of a crawl whose URL patterns are not budgeted: for benchmarks and imports.
+pub fn checkpoint<P: Policy>(
+    store: &mut Store,
+    identity: &str,
+    scheduler: &Scheduler<P>,
+) -> Result<(), StoreError> {
+    store.checkpoint(|out| save(identity, scheduler, &Patterns::default(), out))
+}
+
 /// Writes what [`fold`] may start from.
 pub(crate) fn save<P: Policy>(
     identity: &str,

@@ -48,7 +48,7 @@ pub struct Plan {
     pub agent: String,
     /// How often what was written is made durable.
     pub sync_every: Duration,
-    /// Entries after which a checkpoint is written, at least.
+    /// Entries after which a checkpoint is written, at least: see [`Plan::checkpoint_due`].
     pub checkpoint_every: u64,
     /// How long open requests may go on when the crawl is told to end.
     pub grace: Duration,
@@ -79,6 +79,14 @@ impl Plan {
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
         }
+    }
+}
+
+impl Plan {
+    /// After how many entries a checkpoint is due. Writing one costs as much as there are pages,
+    /// and saves folding the entries since: so it is due when as much has happened.
+    pub fn checkpoint_due(&self, pages: u64) -> u64 {
+        self.checkpoint_every.max(pages / 5)
     }
 }
 

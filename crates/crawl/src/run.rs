@@ -408,10 +408,10 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    /// A checkpoint costs as much as there are pages, so it is taken when as much has happened.
     fn checkpoint_when_due(&mut self) -> Result<(), CrawlError> {
-        let pages = self.store.index().page_count() as u64;
-        let due = self.plan.checkpoint_every.max(pages / 2);
+        let due = self
+            .plan
+            .checkpoint_due(self.store.index().page_count() as u64);
         if self.entries - self.entries_at_checkpoint >= due {
             self.checkpoint()?;
         }
