@@ -6,8 +6,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use turnstone_pagestore::warc::{
-    CaptureError, Digest, Exchange, HttpBlock, Keep, Packer, Payload, Reader, RecordHead,
-    RecordKind, Span, Truncated, capture, read_at,
+    Capture, CaptureError, Digest, Exchange, HttpBlock, Keep, Packer, Payload, Reader, RecordHead,
+    RecordKind, Span, Syncer, Truncated, Writer, capture, read_at,
 };
 
 use crate::warc_samples::{NAMESPACE, noise, samples, settings, write_all};
@@ -335,6 +335,35 @@ fn what_cannot_be_recorded_is_refused() {
         );
         assert!(matches!(error, Err(CaptureError::Field { .. })), "{name}");
     }
+}
+
+#[test]
+fn a_head_request_keeps_the_length_it_was_told() {
+    let exchange = Exchange {
+        target_uri: "http://example.org/",
+        date_ms: 0,
+        address: None,
+        request: b"HEAD / HTTP/1.1\r\n\r\n",
+        head: b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n",
+        payload: Payload::new(b""),
+        truncated: None,
+        fields: &[],
+        namespace: &NAMESPACE,
+        number: 0,
+    };
+    let capture = capture(&exchange, Keep::Response, &mut Packer::default()).unwrap();
+    let (records, _) = read_all(capture.bytes());
+    assert!(records[0].1 == exchange.head);
+}
+
+#[test]
+fn what_crosses_threads_can() {
+    fn check<T: Send>() {}
+    check::<Packer>();
+    check::<Capture>();
+    check::<Writer>();
+    check::<Syncer>();
+    check::<Reader<fs::File>>();
 }
 
 /// A response head as a server may send it, with nasty header values.
