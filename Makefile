@@ -1,5 +1,4 @@
-# Everything a newcomer or CI runs. Needs a Rust toolchain, make and a C compiler; tests also python3
-# with venv. The rest is here.
+# Everything a newcomer or CI runs. Needs a Rust toolchain, make and a C compiler; the rest is here.
 
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
