@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use turnstone_crawl::fold::{self, Founding};
+use turnstone_crawl::fold::{self, Founding, Past};
 use turnstone_crawl::{Plan, sow};
 use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
@@ -71,6 +71,7 @@ fn measure(pages: usize) {
     let founding = Founding {
         plan: &plan,
         identity: IDENTITY,
+        past: Past::All,
     };
     let started = Instant::now();
     let mut folded = fold::fold(&store, founding, policy).unwrap();

@@ -52,6 +52,17 @@ pub struct Plan {
     pub checkpoint_every: u64,
     /// How long open requests may go on when the crawl is told to end.
     pub grace: Duration,
+    /// The round that this crawl is, if it is one.
+    pub round: Option<Round>,
+}
+
+/// One round of a question that is asked again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Which question: `refresh`, `discover`.
+    pub question: String,
+    /// How many fetches the policy may choose.
+    pub budget: u64,
 }
 
 impl Plan {
@@ -78,6 +89,7 @@ impl Plan {
             sync_every: Duration::from_millis(200),
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
+            round: None,
         }
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::watch;
-use turnstone_crawl::fold::{self, Founding};
+use turnstone_crawl::fold::{self, Founding, Past};
 use turnstone_crawl::{Clock, Parts, Plan, Stop, StopLevel, Summary, sow};
 use turnstone_fetch::{AllowPrivate, Client, Guard, Identity, Limits};
 use turnstone_pagestore::{Store, warc};
@@ -59,6 +59,7 @@ impl Crawl {
                 let founding = Founding {
                     plan: &plan,
                     identity: &identity,
+                    past: Past::All,
                 };
                 let seeds = store.index().seeds().to_vec();
                 chosen.make(&seeds)?;
