@@ -14,5 +14,6 @@ pub mod number;
 pub mod replay;
 pub mod report;
 pub mod serve;
+pub mod stored;
 pub mod table;
 pub mod web;
