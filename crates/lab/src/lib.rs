@@ -7,6 +7,7 @@ pub mod backtest;
 pub mod cluster;
 pub mod discovery;
 pub mod figure;
+pub mod freshness;
 pub mod generate;
 pub mod history;
 pub mod info;
