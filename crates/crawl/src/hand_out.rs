@@ -7,9 +7,10 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
-use turnstone_fetch::{Request, Url, Validators};
+use turnstone_fetch::{Method, Request, Url, Validators};
 use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
@@ -41,6 +42,13 @@ pub(crate) enum Job {
     },
     /// Ask for a page.
     Page(page::Job),
+    /// Ask for a random sibling of a page, which is handed out for it.
+    Sibling {
+        page: PageId,
+        host: HostId,
+        directory: String,
+        job: page::Job,
+    },
 }
 
 impl Job {
@@ -65,6 +73,19 @@ impl Job {
                 }
             }
             Self::Page(job) => Report::Page(page::fetch(context, job).await),
+            Self::Sibling {
+                page,
+                host,
+                directory,
+                job,
+            } => Report::Sibling {
+                host,
+                directory,
+                report: page::Report {
+                    page,
+                    ..page::fetch(context, job).await
+                },
+            },
         }
     }
 }
@@ -158,20 +179,29 @@ impl<P: Policy> Crawl<P> {
             Permission::Asking => self.robots.wait(&authority, page),
             Permission::Ask(first) => self.ask_robots(page, host, authority, &first)?,
             Permission::Granted { delay } => {
+                if self.survey.is_some() {
+                    self.keep_crawl_delay(host, delay);
+                    return self.survey_ask(page, host, url);
+                }
                 if let Some(refusal) = self.admit(host, &url, now_s) {
                     self.refuse(page, host, "trap", refusal);
                     return Ok(());
                 }
-                if let Some(delay) = delay {
-                    let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                    if delay > self.plan.politeness.delay_ms {
-                        self.hold(host, self.now.plus(delay));
-                    }
-                }
+                self.keep_crawl_delay(host, delay);
                 self.ask_page(page, url, body_bytes_max)?;
             }
         }
         Ok(())
+    }
+
+    /// A host that wants more time between requests than we would give it gets it.
+    fn keep_crawl_delay(&mut self, host: HostId, delay: Option<Duration>) {
+        let delay = delay.map_or(0, |delay| {
+            u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
+        });
+        if delay > self.plan.politeness.delay_ms {
+            self.hold(host, self.now.plus(delay));
+        }
     }
 
     /// Learns the addresses of a page's host. Whether they are known now.
@@ -256,6 +286,7 @@ impl<P: Policy> Crawl<P> {
         self.jobs.push(Job::Page(page::Job {
             page,
             url,
+            method: Method::Get,
             validators,
             copy,
             body_bytes_max: usize::try_from(body_bytes_max).unwrap_or(usize::MAX),

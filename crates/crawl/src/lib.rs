@@ -21,6 +21,7 @@
 //! | `page` | what a task makes of an answer |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
+//! | `survey` | whether a page is still there |
 //!
 //! Not here: which policy runs, the terminal.
 
@@ -40,6 +41,7 @@ mod receive;
 mod robots;
 pub mod run;
 mod seeds;
+mod survey;
 mod verdict;
 mod view;
 
@@ -50,4 +52,5 @@ pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
+pub use survey::ALIVE;
 pub use view::View;

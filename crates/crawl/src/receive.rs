@@ -33,6 +33,12 @@ pub(crate) enum Report {
     },
     /// A page.
     Page(page::Report),
+    /// A random sibling of a page.
+    Sibling {
+        host: HostId,
+        directory: String,
+        report: page::Report,
+    },
 }
 
 impl<P: Policy> Crawl<P> {
@@ -46,7 +52,16 @@ impl<P: Policy> Crawl<P> {
                 slot,
                 result,
             } => self.robots_came(&authority, slot, *result),
+            Report::Page(report) if self.survey.is_some() => {
+                self.requests_open -= 1;
+                self.survey_came(report)
+            }
             Report::Page(report) => self.page_came(report).await,
+            Report::Sibling {
+                host,
+                directory,
+                report,
+            } => self.sibling_came(host, &directory, report),
         }
     }
 
@@ -67,6 +82,9 @@ impl<P: Policy> Crawl<P> {
             }
             Err(error) => {
                 self.visit(host, Visit::Spared);
+                if self.survey.is_some() {
+                    return self.survey_failed(page, host, &error);
+                }
                 self.failed(page, &error)
             }
         }
@@ -154,6 +172,7 @@ impl<P: Policy> Crawl<P> {
             conditional,
             took,
             result,
+            ..
         } = report;
         let mut answer = match result {
             Ok(answer) => answer,
@@ -282,7 +301,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// A fetch that brought no answer.
-    fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
+    pub(crate) fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
         let host = self.store.index().host(page);
         let (verdict, mood) = verdict::of_error(error);
         if let Some(mood) = mood {
@@ -307,7 +326,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// No verdict: again later, unless it was tried often enough.
-    fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
+    pub(crate) fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
         facts.attempts = self.attempts(page)? + 1;
         let fault = if facts.attempts < self.plan.attempts_max {
             Fault::Unknown
@@ -320,7 +339,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Lets a host rest as its answer asks for.
-    fn rest(&mut self, host: HostId, mood: mood::Answer) {
+    pub(crate) fn rest(&mut self, host: HostId, mood: mood::Answer) {
         let delay = Duration::from_millis(self.plan.politeness.delay_ms);
         let rest = self.moods.rest(host, mood, delay);
         if !rest.is_zero() {

@@ -31,6 +31,7 @@ use crate::plan::{Plan, Round};
 use crate::progress::Progress;
 use crate::receive::Report;
 use crate::robots::Robots;
+use crate::survey::Survey;
 use crate::view::{self, View, Viewed};
 
 /// Reports taken in before anything else is done.
@@ -128,6 +129,7 @@ pub struct Crawl<P> {
     pub(crate) scheduler: Scheduler<P>,
     pub(crate) patterns: Patterns,
     pub(crate) view: View,
+    pub(crate) survey: Option<Survey>,
     pub(crate) clock: Clock,
     pub(crate) context: Arc<Context>,
     pub(crate) archive: Option<warc::Writer>,
@@ -184,6 +186,7 @@ impl<P: Policy> Crawl<P> {
             limits: plan.pages.clone(),
             agent: plan.agent.clone(),
             obey_nofollow: plan.obey_nofollow,
+            surveys: plan.survey.is_some(),
             delay: Duration::from_millis(plan.politeness.delay_ms),
             archivist,
         };
@@ -198,6 +201,10 @@ impl<P: Policy> Crawl<P> {
             scheduler: folded.scheduler,
             patterns: folded.patterns,
             view: folded.view,
+            survey: plan
+                .survey
+                .clone()
+                .map(|options| Survey::new(options, clock.wall_ms())),
             clock,
             context: Arc::new(context),
             archive: archive.map(|(writer, _)| writer),

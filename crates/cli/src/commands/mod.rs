@@ -11,6 +11,7 @@ mod live;
 mod policies;
 mod rank;
 mod refresh;
+mod revive;
 mod serve_web;
 mod site;
 mod trusted;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Find what is still alive of an old crawl, with the fewest requests
+    Revive(revive::Revive),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -61,6 +64,7 @@ impl Command {
             Self::Crawl(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Revive(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

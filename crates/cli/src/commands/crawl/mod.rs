@@ -73,7 +73,7 @@ impl Crawl {
                 plan,
                 store,
             };
-            live::drive(parts, directory).await
+            live::drive(parts, directory, live::Watch::default()).await
         });
         // Tasks that were abandoned need not be waited for.
         runtime.shutdown_timeout(Duration::from_millis(100));
