@@ -25,6 +25,7 @@ use crate::fold::{self, Folded};
 use crate::hand_out::{Errand, Job};
 use crate::keeper::{Batch, Keeper, SyncError};
 use crate::mood::Moods;
+use crate::notes::{CoverageNote, STOP_NOTE};
 use crate::page::Context;
 use crate::patterns::Patterns;
 use crate::plan::Plan;
@@ -238,6 +239,7 @@ impl<P: Policy> Crawl<P> {
             policy: &self.identity,
         };
         self.store.append(self.now, &entry);
+        self.note(STOP_NOTE, b"");
         self.scheduler.set_politeness(politeness);
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
@@ -435,6 +437,8 @@ impl<P: Policy> Crawl<P> {
     async fn finish(mut self, at_once: bool) -> Result<Summary, CrawlError> {
         let abandoned = self.scheduler.ranking().in_flight_count();
         self.note_coverage();
+        let stop = self.stop.unwrap_or(Stop::Told);
+        self.note(STOP_NOTE, stop.name().as_bytes());
         self.flush().await?;
         while self.keeper.is_busy() {
             let synced = self.keeper.done().await;
@@ -454,7 +458,7 @@ impl<P: Policy> Crawl<P> {
         self.show(true);
         let index = self.store.index();
         Ok(Summary {
-            stop: self.stop.unwrap_or(Stop::Told),
+            stop,
             pages: index.stored_count(),
             known: index.page_count() as u64,
             tally: index.tally().clone(),
@@ -505,12 +509,15 @@ impl<P: Policy> Crawl<P> {
         };
         let requests = self.store.index().tally().requests;
         self.noted_requests = requests;
-        let mut bytes = Vec::with_capacity(24);
-        for number in [requests, coverage.guaranteed, coverage.stuck] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        let kind = "coverage";
-        let bytes = &bytes;
+        let note = CoverageNote {
+            requests,
+            guaranteed: coverage.guaranteed,
+            stuck: coverage.stuck,
+        };
+        self.note(CoverageNote::KIND, &note.to_bytes());
+    }
+
+    fn note(&mut self, kind: &str, bytes: &[u8]) {
         self.store.append(self.now, &Entry::Note { kind, bytes });
     }
 }
