@@ -4,12 +4,15 @@ mod backtest;
 mod bonus;
 mod completions;
 mod crawl;
+mod directory;
 mod generate;
 mod info;
 mod policies;
 mod rank;
 mod site;
+mod status;
 mod trusted;
+mod why;
 
 use clap::Subcommand;
 
@@ -21,6 +24,10 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Tell where a crawl stands, while it runs or after
+    Status(status::Status),
+    /// Tell why a page is fetched, waits or was refused
+    Why(why::Why),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -49,6 +56,8 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Crawl(command) => command.run(output),
+            Self::Status(command) => command.run(output),
+            Self::Why(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

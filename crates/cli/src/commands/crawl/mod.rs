@@ -4,9 +4,9 @@ mod asked;
 pub(crate) mod config;
 mod hosts_file;
 pub(crate) mod policy;
-mod summary;
+pub(crate) mod summary;
 mod until;
-mod view;
+pub(crate) mod view;
 
 pub(crate) use asked::{Crawl, plan, seeds};
 
