@@ -15,7 +15,7 @@ use turnstone_crawl::fold::{self, Folded, Founding};
 use turnstone_crawl::{Clock, Plan, STOP_NOTE};
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::{PageId, Policy, Tick};
-use turnstone_pagestore::{Lock, Store};
+use turnstone_pagestore::{Lock, Position, Store};
 
 use crate::commands::crawl::config::{Config, FILE};
 use crate::commands::crawl::policy::Chosen;
@@ -133,5 +133,32 @@ impl Directory {
     /// The URL of a page, fit for a terminal.
     pub(crate) fn url(&self, page: PageId) -> anyhow::Result<String> {
         Ok(shown(&self.store.url(page)?))
+    }
+
+    /// What was last said of a page: its class, and class and detail as people read them. Both
+    /// empty for a page of which nothing was said.
+    pub(crate) fn fate(&self, page: PageId) -> anyhow::Result<(String, String)> {
+        let mut outcome = self.store.outcome(page)?;
+        let (class, detail) = loop {
+            match outcome {
+                None => break self.store.refusal(page)?.unwrap_or_default(),
+                Some(said) if !said.facts.class.is_empty() => {
+                    break (said.facts.class, said.facts.detail);
+                }
+                // A page given back without a word: what was said before?
+                Some(silent) if silent.before == Position::default() => outcome = None,
+                Some(silent) => outcome = Some(self.store.outcome_at(silent.before)?),
+            }
+        };
+        let said = if detail.is_empty() || detail.starts_with(&class) {
+            if detail.is_empty() {
+                class.clone()
+            } else {
+                detail
+            }
+        } else {
+            format!("{class}: {detail}")
+        };
+        Ok((class, said))
     }
 }

@@ -9,6 +9,7 @@ mod generate;
 mod info;
 mod policies;
 mod rank;
+mod report;
 mod site;
 mod status;
 mod trusted;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Status(status::Status),
     /// Tell why a page is fetched, waits or was refused
     Why(why::Why),
+    /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+    Report(report::Report),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -58,6 +61,7 @@ impl Command {
             Self::Crawl(command) => command.run(output),
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),
+            Self::Report(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

@@ -125,6 +125,15 @@ pub(crate) fn classes(tally: &Tally) -> Table {
     table
 }
 
+/// A share of PageRank or cash as per cent: small ones matter.
+pub(crate) fn share(share: f64) -> String {
+    if share != 0.0 && share.abs() < 1e-4 {
+        format!("{:.0e} %", share * 100.0)
+    } else {
+        percent(share)
+    }
+}
+
 /// A size people can read.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];

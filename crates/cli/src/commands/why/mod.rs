@@ -80,7 +80,7 @@ struct Told {
     stored_at: Option<StoredAt>,
 }
 
-/// Where the copy of a page is.
+/// Where the last answer of a page is.
 struct StoredAt {
     file: String,
     offset: u64,
@@ -125,8 +125,8 @@ impl Told {
             reason,
             rank,
             waits,
+            stored_at: stored_at(directory, page, &past)?,
             past,
-            stored_at: stored_at(directory, page)?,
         })
     }
 
@@ -173,7 +173,10 @@ impl Told {
         let found = if index.seeds().contains(&self.page) {
             "as a seed".to_owned()
         } else {
-            format!("{} links from a seed", index.depth(self.page))
+            match index.depth(self.page) {
+                1 => "one link from a seed".to_owned(),
+                depth => format!("{depth} links from a seed"),
+            }
         };
         facts.push(("found", found));
         facts.push(("linked from", self.past.links_text()));
@@ -190,7 +193,7 @@ impl Told {
             if let Some(same) = &at.same_as {
                 text += &format!("\nthe same body as {same}");
             }
-            facts.push(("stored in", text));
+            facts.push(("archived in", text));
         }
         facts.push(("history", self.past.text(directory)));
         format!("{}\n{}", self.url, aligned(&facts))
@@ -205,23 +208,11 @@ fn reason(
     past: &Past,
     waits: &[String],
 ) -> anyhow::Result<(String, String)> {
-    let store = &directory.store;
-    // A page given back without a word has nothing to say of itself.
-    let last = past
-        .outcomes
-        .iter()
-        .rev()
-        .find(|(_, outcome)| !outcome.facts.class.is_empty());
-    let (class, detail) = match (last, store.refusal(page)?) {
-        (Some((_, outcome)), _) => (outcome.facts.class.clone(), outcome.facts.detail.clone()),
-        (None, Some(refusal)) => refusal,
-        (None, None) => (String::new(), String::new()),
-    };
-    let said = match (class.as_str(), detail.as_str()) {
-        ("", _) => "not asked for yet".to_owned(),
-        (class, "") => class.to_owned(),
-        (class, detail) if detail.starts_with(class) => detail.to_owned(),
-        (class, detail) => format!("{class}: {detail}"),
+    let (class, said) = directory.fate(page)?;
+    let said = if said.is_empty() {
+        "not asked for yet".to_owned()
+    } else {
+        said
     };
     let reason = match state {
         PageState::Waiting => match waits.first() {
@@ -244,11 +235,17 @@ fn reason(
     Ok((class, reason))
 }
 
-fn stored_at(directory: &Directory, page: PageId) -> anyhow::Result<Option<StoredAt>> {
-    let Some(facts) = directory.store.copy(page)? else {
-        return Ok(None);
-    };
-    let Some(capture) = facts.capture else {
+/// The last answer that was archived, whatever it said.
+fn stored_at(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result<Option<StoredAt>> {
+    let facts = past
+        .outcomes
+        .iter()
+        .rev()
+        .map(|(_, outcome)| &outcome.facts);
+    let archived = facts
+        .filter_map(|facts| Some((facts, facts.capture?)))
+        .next();
+    let Some((facts, capture)) = archived else {
         return Ok(None);
     };
     let same_as = facts.duplicate_of.filter(|other| *other != page);

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use turnstone_frontier::{Coverage, PageId, Place, Policy, Ranking, Scheduler};
-use turnstone_lab::number::{percent, whole};
+use turnstone_lab::number::whole;
 use turnstone_policy::importance::Opic;
 
+use crate::commands::crawl::summary::share;
 use crate::commands::directory::Directory;
 
 /// The rank and its parts; what a policy does not have is null.
@@ -94,14 +95,5 @@ impl RankParts {
             lines.push("trusted: the surfer starts here".to_owned());
         }
         lines.join("\n")
-    }
-}
-
-/// Small shares matter here.
-pub(super) fn share(share: f64) -> String {
-    if share != 0.0 && share.abs() < 1e-4 {
-        format!("{:.1e} %", share * 100.0)
-    } else {
-        percent(share)
     }
 }

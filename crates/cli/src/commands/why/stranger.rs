@@ -42,7 +42,7 @@ pub(super) fn judge(directory: &Directory, url: &Url) -> anyhow::Result<(Value, 
 fn refusal(directory: &Directory, url: &Url) -> anyhow::Result<Option<(&'static str, String)>> {
     // Nobody knows how far from a seed it would be found: as near as can be.
     if let Err(outside) = directory.plan.scope.check(url, 1) {
-        return Ok(Some(("scope", format!("out of scope: {outside}"))));
+        return Ok(Some(("scope", outside.to_string())));
     }
     let finding = traps::judge(url, directory.now_s(), &directory.plan.traps);
     if let Some(finding) = finding.filter(|finding| finding.class == traps::TrapClass::Trap) {

@@ -10,7 +10,7 @@ use turnstone_pagestore::PageState;
 use crate::commands::directory::{Directory, Standing};
 use crate::moment::utc;
 
-/// Everything that stands between a page and its fetch; nothing for a page that waits for nothing.
+/// Everything that stands between a page and its fetch, what binds most first; nothing for a page that waits for nothing.
 pub(super) fn of<P: Policy>(
     scheduler: &Scheduler<P>,
     directory: &Directory,
@@ -25,13 +25,6 @@ pub(super) fn of<P: Policy>(
     }
     let mut waits = Vec::new();
     match place {
-        Place::Queued => {
-            let before = scheduler.ranking().queued_before(page);
-            waits.push(match before {
-                0 => "no queued page is better".to_owned(),
-                before => format!("{} queued pages are better", whole(before as u64)),
-            });
-        }
         Place::Deferred(until) => waits.push(format!(
             "it is not tried again before {}",
             directory.utc(until)
@@ -40,7 +33,7 @@ pub(super) fn of<P: Policy>(
             "the policy has not queued it: no rank has come to it, or it is not its turn"
                 .to_owned(),
         ),
-        Place::InFlight => {}
+        Place::Queued | Place::InFlight => {}
     }
     let (host, now) = (directory.store.index().host(page), directory.now());
     let earliest = scheduler.earliest(host);
@@ -51,6 +44,13 @@ pub(super) fn of<P: Policy>(
         waits.push(format!("{name} has as many requests open as it may have"));
     }
     waits.extend(robots(directory, url)?);
+    if place == Place::Queued {
+        waits.push(match scheduler.ranking().queued_before(page) {
+            0 => "no queued page is better".to_owned(),
+            1 => "one queued page is better".to_owned(),
+            before => format!("{} queued pages are better", whole(before as u64)),
+        });
+    }
     if scheduler.coverage().is_some_and(|coverage| coverage.met()) {
         waits.push("the coverage that was asked for is proven without it".to_owned());
     }
