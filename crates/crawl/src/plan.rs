@@ -48,10 +48,21 @@ pub struct Plan {
     pub agent: String,
     /// How often what was written is made durable.
     pub sync_every: Duration,
-    /// Entries after which a checkpoint is written, at least.
+    /// Entries after which a checkpoint is written, at least: see [`Plan::checkpoint_due`].
     pub checkpoint_every: u64,
     /// How long open requests may go on when the crawl is told to end.
     pub grace: Duration,
+    /// The round that this crawl is, if it is one.
+    pub round: Option<Round>,
+}
+
+/// One round of a question that is asked again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Which question: `refresh`, `discover`.
+    pub question: String,
+    /// How many fetches the policy may choose.
+    pub budget: u64,
 }
 
 impl Plan {
@@ -78,7 +89,16 @@ impl Plan {
             sync_every: Duration::from_millis(200),
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
+            round: None,
         }
+    }
+}
+
+impl Plan {
+    /// After how many entries a checkpoint is due. Writing one costs as much as there are pages,
+    /// and saves folding the entries since: so it is due when as much has happened.
+    pub fn checkpoint_due(&self, pages: u64) -> u64 {
+        self.checkpoint_every.max(pages / 5)
     }
 }
 

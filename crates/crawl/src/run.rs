@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use turnstone_fetch::Client;
 use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
 use turnstone_pagestore::{
-    Entry, Facts, Links, Outcome, PageState, Position, Settled, Store, StoreError, Tally, warc,
+    Entry, Facts, Links, Outcome, Position, Settled, Store, StoreError, Tally, warc,
 };
 
 use crate::addresses::Addresses;
@@ -25,22 +25,20 @@ use crate::fold::{self, Folded};
 use crate::hand_out::{Errand, Job};
 use crate::keeper::{Batch, Keeper, SyncError};
 use crate::mood::Moods;
-use crate::notes::{CoverageNote, STOP_NOTE};
+use crate::notes::STOP_NOTE;
 use crate::page::Context;
 use crate::patterns::Patterns;
-use crate::plan::Plan;
+use crate::plan::{Plan, Round};
 use crate::progress::Progress;
 use crate::receive::Report;
 use crate::robots::Robots;
+use crate::show::SHOW_EVERY;
+use crate::view::{self, View, Viewed};
 
 /// Reports taken in before anything else is done.
 const REPORTS_PER_TURN: usize = 256;
-/// How often the crawl shows itself.
-const SHOW_EVERY: Duration = Duration::from_millis(200);
 /// How often a full disk is tried again.
 const FULL_DISK_RETRY: Duration = Duration::from_secs(1);
-/// Coverage is noted whenever requests grew by this share.
-const NOTE_GROWTH: f64 = 1.05;
 /// How much memory sorting the index at the end may take.
 const SORT_BYTES_MAX: usize = 256 << 20;
 
@@ -127,6 +125,7 @@ pub struct Crawl<P> {
     pub(crate) store: Store,
     pub(crate) scheduler: Scheduler<P>,
     pub(crate) patterns: Patterns,
+    pub(crate) view: View,
     pub(crate) clock: Clock,
     pub(crate) context: Arc<Context>,
     pub(crate) archive: Option<warc::Writer>,
@@ -147,15 +146,15 @@ pub struct Crawl<P> {
     told: mpsc::UnboundedSender<Report>,
     keeper: Keeper,
     synced: Position,
-    durable_fetches: u64,
+    pub(crate) durable_fetches: u64,
     last_sync: Instant,
     entries_at_checkpoint: u64,
     entries: u64,
-    noted_requests: u64,
-    shown: watch::Sender<Progress>,
-    last_shown: Option<Instant>,
-    started: Instant,
-    paused: Option<String>,
+    pub(crate) noted_requests: u64,
+    pub(crate) shown: watch::Sender<Progress>,
+    pub(crate) last_shown: Option<Instant>,
+    pub(crate) started: Instant,
+    pub(crate) paused: Option<String>,
 }
 
 impl<P: Policy> Crawl<P> {
@@ -196,6 +195,7 @@ impl<P: Policy> Crawl<P> {
             identity,
             scheduler: folded.scheduler,
             patterns: folded.patterns,
+            view: folded.view,
             clock,
             context: Arc::new(context),
             archive: archive.map(|(writer, _)| writer),
@@ -243,6 +243,7 @@ impl<P: Policy> Crawl<P> {
         self.scheduler.set_politeness(politeness);
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
+            let page = self.view.outer(page);
             self.settle(page, Settled::Failed(Fault::Lost), &[], Facts::default());
         }
         if self.clock.rebooted() {
@@ -251,6 +252,17 @@ impl<P: Policy> Crawl<P> {
             for host in (0..self.store.index().host_count()).map(HostId::from_index) {
                 self.hold(host, until);
             }
+        }
+        if let Some(Round { question, budget }) = self.plan.round.clone() {
+            let (question, round) = (question.as_str(), self.store.index().rounds(&question));
+            let entry = Entry::Round {
+                question,
+                round,
+                budget,
+            };
+            self.store.append(self.now, &entry);
+            let event = Event::Round { round, budget };
+            self.scheduler.observe(&event, self.now, &self.store);
         }
     }
 
@@ -410,10 +422,10 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    /// A checkpoint costs as much as there are pages, so it is taken when as much has happened.
     fn checkpoint_when_due(&mut self) -> Result<(), CrawlError> {
-        let pages = self.store.index().page_count() as u64;
-        let due = self.plan.checkpoint_every.max(pages / 2);
+        let due = self
+            .plan
+            .checkpoint_due(self.store.index().page_count() as u64);
         if self.entries - self.entries_at_checkpoint >= due {
             self.checkpoint()?;
         }
@@ -422,6 +434,10 @@ impl<P: Policy> Crawl<P> {
 
     fn checkpoint(&mut self) -> Result<(), CrawlError> {
         self.entries_at_checkpoint = self.entries;
+        if self.plan.round.is_some() || !matches!(self.view, View::All) {
+            // Only a crawl goes on from where it was; a round is begun anew.
+            return Ok(());
+        }
         let (identity, scheduler, patterns) = (&self.identity, &self.scheduler, &self.patterns);
         let written = self
             .store
@@ -467,59 +483,6 @@ impl<P: Policy> Crawl<P> {
             abandoned,
         })
     }
-
-    /// Shows how far the crawl is, now and then.
-    fn show(&mut self, now: bool) {
-        let due = self
-            .last_shown
-            .is_none_or(|last| last.elapsed() >= SHOW_EVERY);
-        if !due && !now {
-            return;
-        }
-        self.last_shown = Some(Instant::now());
-        let index = self.store.index();
-        let tally = index.tally();
-        let ranking = self.scheduler.ranking();
-        self.shown.send_replace(Progress {
-            tick: self.now,
-            running: self.started.elapsed(),
-            pages: index.stored_count(),
-            known: index.page_count() as u64,
-            requests: tally.requests,
-            bytes: tally.body_bytes,
-            in_flight: ranking.in_flight_count() as u64,
-            queued: ranking.queued_count() as u64,
-            hosts: index.host_count() as u64,
-            statuses: tally.statuses,
-            failed: index.count(PageState::Gone) + index.count(PageState::Refused),
-            coverage: self.scheduler.coverage(),
-            durable_fetches: self.durable_fetches,
-            paused: self.paused.clone(),
-            ending: self.stop.is_some(),
-        });
-        if tally.requests as f64 > self.noted_requests as f64 * NOTE_GROWTH {
-            self.note_coverage();
-        }
-    }
-
-    /// Notes what is proven after how many requests, for the report.
-    fn note_coverage(&mut self) {
-        let Some(coverage) = self.scheduler.coverage() else {
-            return;
-        };
-        let requests = self.store.index().tally().requests;
-        self.noted_requests = requests;
-        let note = CoverageNote {
-            requests,
-            guaranteed: coverage.guaranteed,
-            stuck: coverage.stuck,
-        };
-        self.note(CoverageNote::KIND, &note.to_bytes());
-    }
-
-    fn note(&mut self, kind: &str, bytes: &[u8]) {
-        self.store.append(self.now, &Entry::Note { kind, bytes });
-    }
 }
 
 /// What happens is written to the journal and told to the scheduler: always both, in this order.
@@ -541,16 +504,15 @@ impl<P: Policy> Crawl<P> {
             facts,
         };
         self.store.settle(self.now, outcome);
-        let event = match settled {
-            Settled::Fetched(change) => Event::Fetched {
-                page,
-                change,
-                links,
-            },
-            Settled::Failed(fault) => Event::Failed { page, fault },
-            Settled::Moved(to) => Event::Moved { page, to },
+        let mut buffer = Vec::new();
+        let Some(event) = view::event(&self.view, page, settled, links, &mut buffer) else {
+            return;
         };
-        self.scheduler.observe(&event, self.now, &self.store);
+        let known = Viewed {
+            view: &self.view,
+            links: &self.store,
+        };
+        self.scheduler.observe(&event, self.now, &known);
     }
 
     /// A host is not to be asked before a tick.
@@ -584,6 +546,9 @@ impl<P: Policy> Crawl<P> {
     /// A page is announced: told to the scheduler, for it stands in the journal already.
     pub(crate) fn announced(&mut self, page: PageId, host: HostId, refused: bool) {
         self.entries += 1;
+        if !matches!(self.view, View::All) {
+            return;
+        }
         let seed = false;
         let event = Event::Discovered { page, host, seed };
         self.scheduler.observe(&event, self.now, &self.store);

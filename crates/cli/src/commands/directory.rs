@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use serde_json::Value;
-use turnstone_crawl::fold::{self, Folded, Founding};
+use turnstone_crawl::fold::{self, Folded, Founding, Past};
 use turnstone_crawl::{Clock, Plan, STOP_NOTE};
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::{PageId, Policy, Tick};
@@ -19,8 +19,8 @@ use turnstone_pagestore::{Lock, Position, Store};
 
 use crate::commands::crawl::config::{Config, FILE};
 use crate::commands::crawl::policy::Chosen;
-use crate::commands::crawl::view::STATUS_FILE;
 use crate::commands::crawl::{plan, seeds};
+use crate::commands::live::view::STATUS_FILE;
 use crate::moment;
 
 /// What a running crawl said of itself longer ago is not worth repeating.
@@ -99,6 +99,7 @@ impl Directory {
         let founding = Founding {
             plan: &self.plan,
             identity: &identity,
+            past: Past::All,
         };
         Ok(fold::fold(&self.store, founding, make)?)
     }

@@ -5,11 +5,15 @@ mod bonus;
 mod completions;
 mod crawl;
 mod directory;
+mod discover;
 mod generate;
 mod info;
+mod live;
 mod policies;
 mod rank;
+mod refresh;
 mod report;
+mod serve_web;
 mod site;
 mod status;
 mod trusted;
@@ -31,6 +35,10 @@ pub(crate) enum Command {
     Why(why::Why),
     /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
     Report(report::Report),
+    /// Look for new pages: fetch a few known pages again, and every new page they lead to
+    Discover(discover::Discover),
+    /// Look for changed pages: fetch a few stored pages again
+    Refresh(refresh::Refresh),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -39,6 +47,8 @@ pub(crate) enum Command {
     /// Make synthetic webs of any size, for scale tests and demos
     #[command(subcommand)]
     Generate(generate::Generate),
+    /// Serve a recorded web as real HTTP sites on loopback
+    ServeWeb(serve_web::ServeWeb),
     /// Tell what a recorded web holds
     Info(info::Info),
     /// Show what the crawler sees at a URL
@@ -62,9 +72,12 @@ impl Command {
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),
             Self::Report(command) => command.run(output),
+            Self::Discover(command) => command.run(output),
+            Self::Refresh(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
+            Self::ServeWeb(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Inspect(command) => command.run(output),
             Self::Robots(command) => command.run(output),

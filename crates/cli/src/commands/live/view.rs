@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use turnstone_crawl::Progress;
 use turnstone_lab::number::whole;
 
-use super::summary::{Proven, bytes, upper_bound};
+use crate::commands::crawl::summary::{Proven, bytes, upper_bound};
 
 /// Where a running crawl says how it does.
 pub(crate) const STATUS_FILE: &str = "store/status.json";
