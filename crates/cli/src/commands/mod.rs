@@ -6,6 +6,7 @@ mod completions;
 mod crawl;
 mod directory;
 mod discover;
+mod export;
 mod generate;
 mod info;
 mod live;
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Write what a crawl brought: link graph, page table, histories
+    #[command(subcommand)]
+    Export(export::Export),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -74,6 +78,7 @@ impl Command {
             Self::Report(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
