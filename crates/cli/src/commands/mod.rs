@@ -8,6 +8,7 @@ mod generate;
 mod info;
 mod policies;
 mod rank;
+mod serve_web;
 mod site;
 mod trusted;
 
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     /// Make synthetic webs of any size, for scale tests and demos
     #[command(subcommand)]
     Generate(generate::Generate),
+    /// Serve a recorded web as real HTTP sites on loopback
+    ServeWeb(serve_web::ServeWeb),
     /// Tell what a recorded web holds
     Info(info::Info),
     /// Show what the crawler sees at a URL
@@ -52,6 +55,7 @@ impl Command {
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
+            Self::ServeWeb(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Inspect(command) => command.run(output),
             Self::Robots(command) => command.run(output),

@@ -8,6 +8,7 @@ mod discovery;
 mod importance;
 mod liveness;
 mod run;
+mod serve_web;
 mod site;
 mod tidy;
 mod webs;

@@ -148,8 +148,7 @@ async fn exchange(
     }
     request.attempt = begun.requested.attempt;
     let answer = shared.responder.answer(&request, shared.moment());
-    let is_sent = !matches!(answer.delivery, Delivery::Reset | Delivery::Raw);
-    shared.watch().answered(begun.requested, &answer, is_sent);
+    shared.watch().answered(begun.requested, &answer);
     if shared.is_halted() {
         return Ok(After::Close);
     }
