@@ -49,6 +49,10 @@ pub(crate) struct Job {
     /// The copy that the validators speak of.
     pub(crate) copy: Option<Copy>,
     pub(crate) body_bytes_max: usize,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
+    /// The same in real time.
+    pub(crate) rest: Duration,
 }
 
 /// A link with its fingerprint.
@@ -65,6 +69,8 @@ pub(crate) struct Report {
     pub(crate) url: Url,
     pub(crate) conditional: bool,
     pub(crate) took: Duration,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
     pub(crate) result: Result<Box<Answer>, FetchError>,
 }
 
@@ -72,6 +78,8 @@ pub(crate) struct Report {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// When the request had been written.
+    pub(crate) sent_at: Instant,
     pub(crate) redirect: Redirect,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncation: Option<Truncation>,
@@ -89,6 +97,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     let mut request = Request::get(job.url.clone());
     request.validators = job.validators;
     request.body_bytes_max = Some(job.body_bytes_max);
+    request.retry_delay = job.rest;
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
     let result = match result {
@@ -110,6 +119,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
         url,
         conditional,
         took,
+        delay_ms: job.delay_ms,
         result,
     }
 }
@@ -158,6 +168,7 @@ fn read(
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
+        sent_at: response.sent_at,
         redirect,
         retry_after: retry_after(&response.headers, wall, context.delay),
         truncation: response.truncation,

@@ -7,6 +7,7 @@
 //! Limits: at most `connections` pages are handed out at once; a turn takes in at most
 //! [`REPORTS_PER_TURN`] reports.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ use crate::budget::{Budget, Spent, Stop};
 use crate::clock::Clock;
 use crate::fold::{self, Folded};
 use crate::hand_out::{Errand, Job};
-use crate::keeper::{Batch, Keeper, SyncError};
+use crate::keeper::{Batch, Durable, Keeper, SyncError};
 use crate::mood::Moods;
 use crate::page::Context;
 use crate::patterns::Patterns;
@@ -141,6 +142,8 @@ pub struct Crawl<P> {
     pub(crate) jobs: Vec<Job>,
     /// Requests for no page that wait for their host.
     pub(crate) errands: Vec<Errand>,
+    /// By host, where the pages of a host are counted.
+    pub(crate) quotas: HashMap<HostId, Quota>,
     pub(crate) stop: Option<Stop>,
     reports: mpsc::UnboundedReceiver<Report>,
     told: mpsc::UnboundedSender<Report>,
@@ -155,6 +158,17 @@ pub struct Crawl<P> {
     last_shown: Option<Instant>,
     started: Instant,
     paused: Option<String>,
+    /// Whether to go on; looked at while the crawl stands still.
+    orders: Option<watch::Receiver<StopLevel>>,
+}
+
+/// The pages of a host that may be the last ones stored of it.
+#[derive(Debug, Default)]
+pub(crate) struct Quota {
+    /// Asked for and not yet answered.
+    pub(crate) open: u32,
+    /// Handed out, waiting for what comes of those.
+    pub(crate) waiting: Vec<PageId>,
 }
 
 impl<P: Policy> Crawl<P> {
@@ -218,6 +232,8 @@ impl<P: Policy> Crawl<P> {
             last_shown: None,
             started: Instant::now(),
             paused: None,
+            orders: None,
+            quotas: HashMap::new(),
             plan,
             store,
         };
@@ -239,15 +255,27 @@ impl<P: Policy> Crawl<P> {
         };
         self.store.append(self.now, &entry);
         self.scheduler.set_politeness(politeness);
+        // When their requests were sent is not known, only that it was before now.
+        let rested = self.now.plus(politeness.delay_ms);
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
+            if politeness.delay_ms > 0 {
+                self.hold(self.store.index().host(page), rested);
+            }
             self.settle(page, Settled::Failed(Fault::Lost), &[], Facts::default());
+        }
+        let hosts = self.store.index().host_count();
+        for host in (0..hosts).map(HostId::from_index) {
+            // Requests for no page.
+            while self.scheduler.open_count(host) > 0 {
+                self.hold(host, rested);
+                self.visit(host, Visit::Closed);
+            }
         }
         if self.clock.rebooted() {
             // What was never synced may be missing: every host rests once.
-            let until = self.now.plus(politeness.delay_ms);
-            for host in (0..self.store.index().host_count()).map(HostId::from_index) {
-                self.hold(host, until);
+            for host in (0..hosts).map(HostId::from_index) {
+                self.hold(host, rested);
             }
         }
     }
@@ -257,12 +285,16 @@ impl<P: Policy> Crawl<P> {
         mut self,
         mut stop: watch::Receiver<StopLevel>,
     ) -> Result<Summary, CrawlError> {
+        self.orders = Some(stop.clone());
         let mut ending_since = None;
         loop {
             self.now = self.clock.now().max(self.now);
             self.take_reports().await?;
             self.look_at_goals(*stop.borrow());
             let wake = self.hand_out()?;
+            if self.stop.is_some() {
+                self.drop_errands()?;
+            }
             self.run_errands();
             self.flush().await?;
             self.send();
@@ -362,17 +394,28 @@ impl<P: Policy> Crawl<P> {
                     self.paused = None;
                     return Ok(());
                 }
-                Err(error) if error.is_full() => self.pause(error.to_string()).await,
+                Err(error) if error.is_full() => self.pause(error.into()).await?,
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Says that the crawl stands still, and waits a little.
-    pub(crate) async fn pause(&mut self, why: String) {
-        self.paused = Some(why);
+    /// Says that the crawl stands still, and waits a little. When it is told to end meanwhile it
+    /// does so, with what it waits for as the reason.
+    pub(crate) async fn pause(&mut self, why: CrawlError) -> Result<(), CrawlError> {
+        self.paused = Some(why.to_string());
         self.show(true);
-        tokio::time::sleep(FULL_DISK_RETRY).await;
+        let is_told = |level: &StopLevel| *level != StopLevel::Run;
+        let told = match &mut self.orders {
+            None => {
+                tokio::time::sleep(FULL_DISK_RETRY).await;
+                false
+            }
+            Some(orders) => tokio::time::timeout(FULL_DISK_RETRY, orders.wait_for(is_told))
+                .await
+                .is_ok_and(|told| told.is_ok()),
+        };
+        if told { Err(why) } else { Ok(()) }
     }
 
     /// Sends the requests whose hand-outs are written now.
@@ -396,15 +439,16 @@ impl<P: Policy> Crawl<P> {
                 archive: self.archive.as_ref().map(warc::Writer::syncer),
                 journal: self.store.syncer(),
                 until: self.store.end(),
+                fetches: self.store.index().tally().fetches,
             });
         }
     }
 
-    fn take_synced(&mut self, synced: Result<Position, SyncError>) -> Result<(), CrawlError> {
-        let until = synced?;
+    fn take_synced(&mut self, synced: Result<Durable, SyncError>) -> Result<(), CrawlError> {
+        let Durable { until, fetches } = synced?;
         self.synced = until;
         self.store.durable(until);
-        self.durable_fetches = self.store.index().tally().fetches;
+        self.durable_fetches = fetches;
         Ok(())
     }
 
