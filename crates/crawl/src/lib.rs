@@ -44,6 +44,7 @@ pub mod run;
 mod seeds;
 mod show;
 mod survey;
+mod tell;
 mod verdict;
 mod view;
 

@@ -54,25 +54,10 @@ pub(crate) struct Job {
     /// The copy that the validators speak of.
     pub(crate) copy: Option<Copy>,
     pub(crate) body_bytes_max: usize,
-}
-
-impl Job {
-    /// A page that is asked for plainly.
-    pub(crate) fn head_or_get(
-        page: PageId,
-        url: Url,
-        method: Method,
-        body_bytes_max: usize,
-    ) -> Self {
-        Self {
-            page,
-            url,
-            method,
-            validators: None,
-            copy: None,
-            body_bytes_max,
-        }
-    }
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
+    /// The same in real time.
+    pub(crate) rest: Duration,
 }
 
 /// A link with its fingerprint.
@@ -90,6 +75,8 @@ pub(crate) struct Report {
     pub(crate) method: Method,
     pub(crate) conditional: bool,
     pub(crate) took: Duration,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
     pub(crate) result: Result<Box<Answer>, FetchError>,
 }
 
@@ -97,6 +84,8 @@ pub(crate) struct Report {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// When the request had been written.
+    pub(crate) sent_at: Instant,
     pub(crate) redirect: Redirect,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncation: Option<Truncation>,
@@ -120,6 +109,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     };
     request.validators = job.validators;
     request.body_bytes_max = Some(job.body_bytes_max);
+    request.retry_delay = job.rest;
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
     let result = match result {
@@ -142,6 +132,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
         method,
         conditional,
         took,
+        delay_ms: job.delay_ms,
         result,
     }
 }
@@ -190,6 +181,7 @@ fn read(
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
+        sent_at: response.sent_at,
         redirect,
         retry_after: retry_after(&response.headers, wall, context.delay),
         truncation: response.truncation,

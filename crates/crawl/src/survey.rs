@@ -75,9 +75,9 @@ impl<P: Policy> Crawl<P> {
     /// A page of a survey may be asked for now: asks what is to be known next.
     pub(crate) fn survey_ask(
         &mut self,
-        page: PageId,
-        host: HostId,
+        (page, host): (PageId, HostId),
         url: Url,
+        delay_ms: u64,
     ) -> Result<(), CrawlError> {
         let Some(survey) = &mut self.survey else {
             unreachable!("only a survey asks so");
@@ -93,8 +93,8 @@ impl<P: Policy> Crawl<P> {
             return Ok(());
         }
         let job = match survey.needs.get(&page).cloned() {
-            None => self.survey_job(page, url, Method::Head),
-            Some(Need::Body) => self.survey_job(page, url, Method::Get),
+            None => Job::Page(self.survey_job(page, url, Method::Head, delay_ms)),
+            Some(Need::Body) => Job::Page(self.survey_job(page, url, Method::Get, delay_ms)),
             Some(Need::Sibling {
                 facts,
                 has_body,
@@ -109,12 +109,7 @@ impl<P: Policy> Crawl<P> {
                     page,
                     host,
                     directory,
-                    job: page::Job::head_or_get(
-                        page,
-                        sibling,
-                        Method::Get,
-                        self.plan.body_bytes_max,
-                    ),
+                    job: self.survey_job(page, sibling, Method::Get, delay_ms),
                 }
             }
         };
@@ -123,13 +118,17 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    fn survey_job(&self, page: PageId, url: Url, method: Method) -> Job {
-        Job::Page(page::Job::head_or_get(
+    fn survey_job(&self, page: PageId, url: Url, method: Method, delay_ms: u64) -> page::Job {
+        page::Job {
             page,
             url,
             method,
-            self.plan.body_bytes_max,
-        ))
+            validators: None,
+            copy: None,
+            body_bytes_max: self.plan.body_bytes_max,
+            delay_ms,
+            rest: self.clock.span(delay_ms),
+        }
     }
 
     /// Whether a directory was probed within a day; looks in the journal too.
@@ -164,10 +163,13 @@ impl<P: Policy> Crawl<P> {
             url,
             method,
             took,
+            delay_ms,
             result,
             ..
         } = report;
         let host = self.store.index().host(page);
+        let sent_at = result.as_ref().map(|answer| answer.sent_at);
+        self.rest_since(host, sent_at.ok(), delay_ms);
         let answer = match result {
             Ok(answer) => answer,
             Err(error) => return self.survey_failed(page, host, &error),
@@ -325,8 +327,14 @@ impl<P: Policy> Crawl<P> {
     ) -> Result<(), CrawlError> {
         self.requests_open -= 1;
         let page::Report {
-            page, url, result, ..
+            page,
+            url,
+            delay_ms,
+            result,
+            ..
         } = report;
+        let sent_at = result.as_ref().map(|answer| answer.sent_at);
+        self.rest_since(host, sent_at.ok(), delay_ms);
         let answer = match result {
             Ok(answer) => answer,
             Err(error) => return self.survey_failed(page, host, &error),

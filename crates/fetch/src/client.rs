@@ -186,7 +186,12 @@ impl<'a> Run<'a> {
         if let Some(mut kept) = self.shared.pool.take(&origin) {
             match self.exchange(&mut kept).await {
                 Ok(exchange) => return Ok(self.finish(origin, kept, exchange, Reuse::Kept)),
-                Err(fault) if closed_at_reuse(&fault, &kept) => {}
+                Err(fault) if closed_at_reuse(&fault, &kept) => {
+                    let delay = self.request.retry_delay;
+                    if !delay.is_zero() {
+                        tokio::time::sleep(delay).await;
+                    }
+                }
                 Err(fault) => return Err(fault),
             }
         }
@@ -264,6 +269,7 @@ impl<'a> Run<'a> {
             notes,
             remote: connection.remote,
             tls: connection.tls.clone(),
+            sent_at: exchange.sent_at.into_std(),
             timings,
             reused: reuse == Reuse::Kept,
             requests_sent: self.requests_sent,

@@ -92,6 +92,7 @@ impl H2 {
             Err(_) => return Err(late_head(&ask)),
         };
         let first_byte = asked.elapsed();
+        let sent_at = self.tape.lock().sent_at.unwrap_or(asked);
         let (head, mut stream) = response.into_parts();
         self.judge_head(&head.headers)?;
         let (driver, tape) = (&mut self.driver, &self.tape);
@@ -108,6 +109,7 @@ impl H2 {
             headers: head.headers,
             body,
             notes: Vec::new(),
+            sent_at,
             first_byte,
         })
     }

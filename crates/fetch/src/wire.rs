@@ -76,6 +76,8 @@ pub(crate) struct Tape {
     pub(crate) sent: Vec<u8>,
     /// The response head, as received, status line to empty line.
     pub(crate) head: Vec<u8>,
+    /// When the first byte of the request was written.
+    pub(crate) sent_at: Option<Instant>,
     /// When the first byte of the response came.
     pub(crate) first_byte: Option<Instant>,
     /// Whether anything was sent at all; true as soon as the peer may have seen the request.
@@ -101,6 +103,7 @@ impl Tape {
             informational_max: limits.informational_max,
             sent: Vec::new(),
             head: Vec::new(),
+            sent_at: None,
             first_byte: None,
             any_sent: false,
             fault: None,
@@ -118,6 +121,7 @@ impl Tape {
     pub(crate) fn rewind(&mut self) {
         self.sent.clear();
         self.head.clear();
+        self.sent_at = None;
         self.first_byte = None;
         self.any_sent = false;
         self.in_head = self.kind == TapeKind::Text;
@@ -136,6 +140,7 @@ impl Tape {
 
     fn send(&mut self, bytes: &[u8]) {
         self.any_sent |= !bytes.is_empty();
+        self.sent_at.get_or_insert_with(Instant::now);
         if self.kind == TapeKind::Text {
             self.sent.extend_from_slice(bytes);
         }
