@@ -15,18 +15,19 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
-use tokio_rustls::client::TlsStream;
 
 use crate::error::{ErrorClass, Fault};
 use crate::limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 
-/// A TCP stream, under TLS or not.
-pub(crate) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
+/// What a connection speaks over: TCP, under TLS or not.
+pub(crate) type Stream = Box<dyn ByteStream>;
+
+/// Bytes in both directions.
+#[doc(hidden)]
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
 /// A stream whose bytes pass by a tape.
 pub(crate) struct Wire {
@@ -237,10 +238,7 @@ impl AsyncRead for Wire {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        match &mut self.stream {
-            Stream::Plain(stream) => ready!(Pin::new(stream).poll_read(cx, buf))?,
-            Stream::Tls(stream) => ready!(Pin::new(stream).poll_read(cx, buf))?,
-        }
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         let mut tape = self.tape.lock();
         if tape.fault.is_some() {
             return Poll::Ready(Err(tape_fault()));
@@ -259,25 +257,16 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = match &mut self.stream {
-            Stream::Plain(stream) => ready!(Pin::new(stream).poll_write(cx, buf))?,
-            Stream::Tls(stream) => ready!(Pin::new(stream).poll_write(cx, buf))?,
-        };
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
         self.tape.lock().send(&buf[..written]);
         Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
