@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 use crate::error::{ErrorClass, Fault};
+use crate::frames::Frames;
 use crate::limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 
 /// What a connection speaks over: TCP, under TLS or not.
@@ -62,7 +63,7 @@ impl SharedTape {
 pub(crate) enum TapeKind {
     /// HTTP/1: heads are taped.
     Text,
-    /// HTTP/2: bytes are only counted, the heads are compressed.
+    /// HTTP/2: bytes are only counted, those of header blocks apart; the heads are compressed.
     Frames,
 }
 
@@ -91,6 +92,8 @@ pub(crate) struct Tape {
     head_bytes: usize,
     received: u64,
     delivered: u64,
+    /// Not wound back: a frame may be under way between two exchanges.
+    frames: Frames,
 }
 
 impl Tape {
@@ -112,6 +115,7 @@ impl Tape {
             head_bytes: 0,
             received: 0,
             delivered: 0,
+            frames: Frames::default(),
         }
     }
 
@@ -156,22 +160,30 @@ impl Tape {
             );
             return Err(Fault::new(ErrorClass::Protocol, detail));
         }
-        if self.in_head {
-            self.receive_head(bytes)
-        } else {
-            Ok(())
+        match self.kind {
+            TapeKind::Frames => {
+                let block_bytes = self.frames.pass(bytes);
+                self.receive_head_bytes(block_bytes)
+            }
+            TapeKind::Text if self.in_head => self.receive_head(bytes),
+            TapeKind::Text => Ok(()),
         }
+    }
+
+    fn receive_head_bytes(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.head_bytes += bytes;
+        if self.head_bytes > self.header_bytes_max {
+            let detail = format!("response head over {} bytes", self.header_bytes_max);
+            return Err(Fault::new(ErrorClass::HeaderLimit, detail));
+        }
+        Ok(())
     }
 
     fn receive_head(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         while self.in_head && !bytes.is_empty() {
             let line_end = bytes.iter().position(|&byte| byte == b'\n');
             let (taken, rest) = bytes.split_at(line_end.map_or(bytes.len(), |at| at + 1));
-            self.head_bytes += taken.len();
-            if self.head_bytes > self.header_bytes_max {
-                let detail = format!("response head over {} bytes", self.header_bytes_max);
-                return Err(Fault::new(ErrorClass::HeaderLimit, detail));
-            }
+            self.receive_head_bytes(taken.len())?;
             self.head.extend_from_slice(taken);
             bytes = rest;
             if line_end.is_some() {
