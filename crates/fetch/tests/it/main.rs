@@ -23,6 +23,7 @@ mod http1;
 mod http2;
 mod keep_alive;
 mod lists;
+mod loopback;
 mod memory;
 mod robots;
 mod scope_and_traps;
