@@ -40,8 +40,10 @@ FUZZ ?= robots canonical_key links sitemap feed heads chunks
 SECONDS ?= 600
 fuzz:
 	for target in $(FUZZ); do \
-	    $(CARGO) +nightly fuzz run $$target -- -max_total_time=$(SECONDS) -timeout=20 \
-	        -print_final_stats=1 -dict=fuzz/dictionaries/$$target.dict || exit 1; \
+	    mkdir -p fuzz/corpus/$$target; \
+	    $(CARGO) +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+	        -max_total_time=$(SECONDS) -timeout=20 -print_final_stats=1 \
+	        -dict=fuzz/dictionaries/$$target.dict || exit 1; \
 	done
 
 clean:
