@@ -209,12 +209,13 @@ fn as_text(seen: &Value) -> String {
         let _ = writeln!(text, "  {name:10} {}", said(&seen[key]));
     }
     for asked in seen["robots"].as_array().into_iter().flatten() {
+        // An error names the URL itself.
         let answer = if asked["error"].is_string() {
             said(&asked["error"])
         } else {
-            said(&asked["status"])
+            format!("{}: {}", said(&asked["url"]), said(&asked["status"]))
         };
-        let _ = writeln!(text, "  {:10} {}: {answer}", "", said(&asked["url"]));
+        let _ = writeln!(text, "  {:10} {answer}", "");
     }
     for hop in seen["hops"].as_array().into_iter().flatten() {
         let _ = writeln!(text, "\n{}", said(&hop["url"]));
