@@ -1,4 +1,4 @@
-//! Rows R, H, M and Q of the fault matrix, end to end: a site on loopback that misbehaves as the
+//! Rows R, H, M and Q of the fault matrix, and U as far as a server has a part in it, end to end: a site on loopback that misbehaves as the
 //! row says, and the way from the client through decoding to robots, pages, lists and verdicts.
 //!
 //! The rules themselves are tested in `robots`, `html`, `lists` and `soft404`, without a socket
@@ -27,6 +27,8 @@
 //! | H5 | `pages::h5_encodings_that_disagree` |
 //! | H7 | `pages::h7_pictures_and_documents_called_html` |
 //! | H8 | `pages::h8_a_billion_laughs` |
+//! | U3, U4, U5, U6 | `pages::u3_u4_u5_u6_addresses_in_a_page`; asking for such a URL is in `http1` |
+//! | U1, U7 | none: text in, text out, with no server to misbehave; `urls` and `examples/conformance` |
 //! | M1 | `lists::m1_loops_and_depth`, `m1_too_many_too_long_and_bombs` |
 //! | M2 | `lists::m2_other_hosts` |
 //! | M3 | `lists::m3_broken_lists` |

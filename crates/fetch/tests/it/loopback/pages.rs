@@ -1,10 +1,12 @@
-//! Rows H1 to H8: pages as a server sends them, read.
+//! Rows H1 to H8, and U3 to U6: pages as a server sends them, and the addresses in them, read.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use turnstone_fetch::Request;
-use turnstone_fetch::html::{Page, PageInput, PageLimits, read_page};
+use turnstone_fetch::html::{Link, Page, PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
+use turnstone_fetch::urls::{KeyOptions, canonical_key};
 
 use super::site::{AGENT, Reply, Site, ok, reply, wide_client};
 
@@ -111,4 +113,44 @@ async fn h8_a_billion_laughs() {
     let page = read(move || reply(200, &[line], &body)).await;
     assert!(page.text.len() < 2000, "{}", page.text.len());
     assert!(links(&page).ends_with(&["/own"]) && page.links.len() < 4);
+}
+
+#[tokio::test]
+async fn u3_u4_u5_u6_addresses_in_a_page() {
+    let long = format!("/{}", "x".repeat(100 << 10));
+    let params = format!("/?{}", "a=1&".repeat(2000));
+    let label = format!("http://{}.example/", "x".repeat(300));
+    let refused = [
+        long.as_str(),
+        &params,
+        &label,
+        "http://xn--/",
+        "http://a..example/",
+        "javascript:1",
+    ];
+    let spellings = [
+        "http://H.example/~a/b",
+        "HTTP://h.example:80/~a/b",
+        "http://h.example./~a/b",
+        "http://h.example/%7Ea/b",
+        "http://h.example/%7ea/b#part",
+        "http://h.example/x/../~a/b",
+        "http://h.example/./~a/b",
+        "http:\\\\h.example\\~a\\b",
+        "http://%68.example/~a/b",
+        "http://h.example/~a/%62",
+        "http://user:secret@h.example/~a/b",
+        " http://h.example/~a/b\t",
+    ];
+    let all = refused.iter().chain(&spellings);
+    let body: String = all
+        .map(|href| format!("<a href=\"{href}\">x</a>"))
+        .collect();
+    let page = read(move || ok(&body)).await;
+    assert_eq!(page.cuts.links_refused, refused.len() as u64);
+    assert_eq!(page.links.len(), spellings.len());
+    let key = |link: &Link| canonical_key(&link.url, &KeyOptions::default());
+    let keys: BTreeSet<String> = page.links.iter().map(key).collect();
+    assert_eq!(keys, BTreeSet::from(["http://h.example/~a/b".to_owned()]));
+    assert!(!format!("{page:?}").contains("secret"));
 }
