@@ -2,6 +2,7 @@
 //! read back.
 #![allow(clippy::unwrap_used)]
 
+mod discovery_folds;
 mod discovery_policies;
 mod discovery_truth;
 mod generated_histories;
