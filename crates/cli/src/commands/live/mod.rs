@@ -129,6 +129,21 @@ pub(crate) async fn drive<P: Policy>(parts: Parts<P>, directory: &Path) -> anyho
     Ok(summary?)
 }
 
+/// Returns at the next SIGINT or SIGTERM.
+pub(crate) async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
 /// SIGINT and SIGTERM end the crawl cleanly; a second one at once.
 async fn signals(stop: watch::Sender<StopLevel>) {
     use tokio::signal::unix::{SignalKind, signal};
