@@ -21,6 +21,7 @@
 //! | `page` | what a task makes of an answer |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
+//! | `survey` | whether a page is still there |
 //!
 //! Not here: which policy runs, the terminal.
 
@@ -42,6 +43,8 @@ mod robots;
 pub mod run;
 mod seeds;
 mod show;
+mod survey;
+mod tell;
 mod verdict;
 mod view;
 
@@ -53,4 +56,5 @@ pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
+pub use survey::ALIVE;
 pub use view::View;

@@ -69,6 +69,12 @@ impl Store {
         }
         fs::create_dir_all(&folder).map_err(StoreError::io(&folder))?;
         let lock = Lock::take(directory, holder)?;
+        if folder.join("journal").exists() {
+            // Another process was quicker, and is gone already.
+            return Err(StoreError::Exists {
+                path: directory.to_owned(),
+            });
+        }
         // Written whole or not at all: a crawl whose first moment was cut off is no crawl yet.
         let (fresh, path) = (folder.join("journal.new"), folder.join("journal"));
         let _ = fs::remove_file(&fresh);
@@ -124,7 +130,9 @@ impl Store {
         }
         let end = scan.end()?;
         let torn_bytes = if lock.is_some() {
-            journal.cut(end)?
+            let torn_bytes = journal.cut(end)?;
+            checkpoint::remove_beyond(directory, journal.end())?;
+            torn_bytes
         } else {
             journal.look_until(end);
             end.length.saturating_sub(end.at.0)

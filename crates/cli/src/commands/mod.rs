@@ -14,6 +14,7 @@ mod policies;
 mod rank;
 mod refresh;
 mod report;
+mod revive;
 mod serve_web;
 mod site;
 mod status;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Find what is still alive of an old crawl, with the fewest requests
+    Revive(revive::Revive),
     /// Write what a crawl brought: link graph, page table, histories
     #[command(subcommand)]
     Export(export::Export),
@@ -78,6 +81,7 @@ impl Command {
             Self::Report(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Revive(command) => command.run(output),
             Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),

@@ -6,6 +6,7 @@ mod changes;
 mod coverage;
 mod discovery;
 mod importance;
+mod live;
 mod liveness;
 mod run;
 mod seeing;

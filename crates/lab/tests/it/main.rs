@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod crawled;
+mod discovery_folds;
 mod discovery_policies;
 mod discovery_truth;
 mod generated_histories;

@@ -74,7 +74,7 @@ impl Crawl {
                 plan,
                 store,
             };
-            live::drive(parts, directory).await
+            live::drive(parts, directory, live::Watch::default()).await
         });
         let summary = summary.inspect(|summary| {
             if summary.abandoned == 0 {
