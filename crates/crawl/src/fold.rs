@@ -20,6 +20,10 @@ use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
 
 use crate::patterns::Patterns;
 use crate::plan::Plan;
+use crate::view::{Numbers, View, Viewed, outcome_event};
+
+/// The question whose policies learn from every round.
+pub const DISCOVER: &str = "discover";
 
 /// The longest description of a policy that a checkpoint may carry.
 const IDENTITY_BYTES_MAX: u64 = 64 << 10;
@@ -31,6 +35,8 @@ pub struct Folded<P> {
     pub scheduler: Scheduler<P>,
     /// What was learnt of URL patterns.
     pub(crate) patterns: Patterns,
+    /// The numbers it knows pages by.
+    pub view: View,
     /// Whether every recorded hand-out was made again. Not so when the policy was changed.
     pub exact: bool,
     /// How many entries were folded.
@@ -63,6 +69,37 @@ pub struct Founding<'a> {
     pub plan: &'a Plan,
     /// The policy with everything its decisions hang on: spec, goal, seeds.
     pub identity: &'a str,
+    /// What the policy is told of the past.
+    pub past: Past,
+}
+
+/// What a policy is told of the past.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Past {
+    /// Everything.
+    #[default]
+    All,
+    /// Stored pages only, each from the moment it was first fetched.
+    Stored,
+    /// Stored pages only, and nothing that came of them before a place in the journal.
+    Since(Position),
+}
+
+impl Past {
+    fn view(self) -> View {
+        match self {
+            Self::All => View::All,
+            Self::Stored | Self::Since(_) => View::Stored(Numbers::default()),
+        }
+    }
+
+    /// Whether what came of a page at a place is told.
+    fn tells(self, at: Position) -> bool {
+        match self {
+            Self::All | Self::Stored => true,
+            Self::Since(start) => at >= start,
+        }
+    }
 }
 
 /// Folds the journal of a store.
@@ -73,7 +110,7 @@ pub fn fold<P: Policy>(
 ) -> Result<Folded<P>, FoldError> {
     let sessions = store.index().sessions();
     let same = sessions.iter().all(|s| s.policy == founding.identity);
-    if same {
+    if same && founding.past == Past::All {
         if let Some(start) = restore(store, founding.identity, &make)
             && let Ok(folded) = run(store, founding, start, Mode::Exact)
         {
@@ -88,6 +125,16 @@ pub fn fold<P: Policy>(
     run(store, founding, Start::new(make()), Mode::Free)
 }
 
+/// Folds from the first entry for a policy that did not make the recorded decisions: it learns
+/// from what happened.
+pub fn fold_free<P: Policy>(
+    store: &Store,
+    founding: Founding<'_>,
+    policy: P,
+) -> Result<Folded<P>, FoldError> {
+    run(store, founding, Start::new(policy), Mode::Free)
+}
+
 /// Folds from the first entry and insists on every recorded hand-out.
 pub fn replay<P: Policy>(
     store: &Store,
@@ -95,6 +142,15 @@ pub fn replay<P: Policy>(
     policy: P,
 ) -> Result<Folded<P>, FoldError> {
     run(store, founding, Start::new(policy), Mode::Exact)
+}
+
+/// Writes a checkpoint of a crawl whose URL patterns are not budgeted: for benchmarks and imports.
+pub fn checkpoint<P: Policy>(
+    store: &mut Store,
+    identity: &str,
+    scheduler: &Scheduler<P>,
+) -> Result<(), StoreError> {
+    store.checkpoint(|out| save(identity, scheduler, &Patterns::default(), out))
 }
 
 /// Writes what [`fold`] may start from.
@@ -170,6 +226,7 @@ fn run<P: Policy>(
         from,
     } = start;
     let mut scan = store.scan(from);
+    let mut view = founding.past.view();
     let mut links = Vec::new();
     let mut entries = 0;
     let mut delay_ms = Politeness::default().delay_ms;
@@ -192,7 +249,7 @@ fn run<P: Policy>(
                 seed,
                 refused,
                 ..
-            } => {
+            } if matches!(view, View::All) => {
                 scheduler.observe(&Event::Discovered { page, host, seed }, tick, &known);
                 if !refused.0.is_empty() {
                     let fault = Fault::Refused;
@@ -203,7 +260,21 @@ fn run<P: Policy>(
                 again(&mut scheduler, page, tick)?;
             }
             Entry::Outcome(outcome) => {
-                scheduler.observe(&outcome.event(&mut links), tick, &known);
+                let first = matches!(outcome.settled, Settled::Fetched(_))
+                    .then(|| view.join(outcome.page))
+                    .flatten();
+                if let Some(page) = first {
+                    let (host, seed) = (store.index().host(outcome.page), false);
+                    scheduler.observe(&Event::Discovered { page, host, seed }, tick, &known);
+                }
+                let told = founding.past.tells(at) && first.is_none();
+                if told && let Some(event) = outcome_event(&view, &outcome, &mut links) {
+                    let known = Viewed {
+                        view: &view,
+                        links: &known,
+                    };
+                    scheduler.observe(&event, tick, &known);
+                }
                 let again = matches!(
                     outcome.settled,
                     Settled::Fetched(Change::Changed | Change::Unchanged)
@@ -221,7 +292,11 @@ fn run<P: Policy>(
                 scheduler.visit(host, visit, tick);
             }
             Entry::Joined { host, with } => scheduler.join(host, with, tick),
-            Entry::Round { round, budget } => {
+            Entry::Round {
+                question,
+                round,
+                budget,
+            } if founding.hears(question) => {
                 scheduler.observe(&Event::Round { round, budget }, tick, &known);
             }
             Entry::HandOut { page } => {
@@ -235,7 +310,9 @@ fn run<P: Policy>(
                 let until = tick.plus(delay_ms);
                 scheduler.observe(&Event::Held { host, until }, tick, &known);
             }
-            Entry::Visit { .. }
+            Entry::Page { .. }
+            | Entry::Visit { .. }
+            | Entry::Round { .. }
             | Entry::Host { .. }
             | Entry::Robots { .. }
             | Entry::Note { .. } => {}
@@ -244,9 +321,23 @@ fn run<P: Policy>(
     Ok(Folded {
         scheduler,
         patterns,
+        view,
         exact: mode == Mode::Exact,
         entries,
     })
+}
+
+impl Founding<'_> {
+    /// Rounds are for those who ask the same question. Where new pages are linked from is learnt
+    /// from every round, whatever it was for.
+    fn hears(&self, question: &str) -> bool {
+        let own = self
+            .plan
+            .round
+            .as_ref()
+            .map(|round| round.question.as_str());
+        own == Some(question) || own == Some(DISCOVER)
+    }
 }
 
 /// Asks again what was asked when the journal was written.

@@ -119,7 +119,8 @@ impl<P: Policy> Crawl<P> {
                 break;
             }
             match self.scheduler.next(self.now) {
-                Next::Fetch(page) => {
+                Next::Fetch(number) => {
+                    let page = self.view.outer(number);
                     self.handed_out(page);
                     if fresh {
                         self.context.client.close_idle();

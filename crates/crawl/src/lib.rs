@@ -41,11 +41,13 @@ mod robots;
 pub mod run;
 mod seeds;
 mod verdict;
+mod view;
 
 pub use budget::Stop;
 pub use clock::Clock;
-pub use fold::{FoldError, Folded};
-pub use plan::{Plan, Until};
+pub use fold::{FoldError, Folded, Founding, Past};
+pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
+pub use view::View;

@@ -48,10 +48,21 @@ pub struct Plan {
     pub agent: String,
     /// How often what was written is made durable.
     pub sync_every: Duration,
-    /// Entries after which a checkpoint is written, at least.
+    /// Entries after which a checkpoint is written, at least: see [`Plan::checkpoint_due`].
     pub checkpoint_every: u64,
     /// How long open requests may go on when the crawl is told to end.
     pub grace: Duration,
+    /// The round that this crawl is, if it is one.
+    pub round: Option<Round>,
+}
+
+/// One round of a question that is asked again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Which question: `refresh`, `discover`.
+    pub question: String,
+    /// How many fetches the policy may choose.
+    pub budget: u64,
 }
 
 impl Plan {
@@ -72,13 +83,26 @@ impl Plan {
             obey_nofollow: true,
             robots: RefreshOptions::default(),
             keys: KeyOptions::default(),
-            pages: PageLimits::default(),
+            // Fingerprints cover all text; none of it is kept here.
+            pages: PageLimits {
+                text_bytes_max: 0,
+                ..PageLimits::default()
+            },
             body_bytes_max: 10 << 20,
             agent: "turnstone".to_owned(),
             sync_every: Duration::from_millis(200),
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
+            round: None,
         }
+    }
+}
+
+impl Plan {
+    /// After how many entries a checkpoint is due. Writing one costs as much as there are pages,
+    /// and saves folding the entries since: so it is due when as much has happened.
+    pub fn checkpoint_due(&self, pages: u64) -> u64 {
+        self.checkpoint_every.max(pages / 5)
     }
 }
 

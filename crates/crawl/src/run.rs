@@ -28,10 +28,11 @@ use crate::keeper::{Batch, Durable, Keeper, SyncError};
 use crate::mood::Moods;
 use crate::page::Context;
 use crate::patterns::Patterns;
-use crate::plan::Plan;
+use crate::plan::{Plan, Round};
 use crate::progress::Progress;
 use crate::receive::Report;
 use crate::robots::Robots;
+use crate::view::{self, View, Viewed};
 
 /// Reports taken in before anything else is done.
 const REPORTS_PER_TURN: usize = 256;
@@ -127,6 +128,7 @@ pub struct Crawl<P> {
     pub(crate) store: Store,
     pub(crate) scheduler: Scheduler<P>,
     pub(crate) patterns: Patterns,
+    pub(crate) view: View,
     pub(crate) clock: Clock,
     pub(crate) context: Arc<Context>,
     pub(crate) archive: Option<warc::Writer>,
@@ -209,6 +211,7 @@ impl<P: Policy> Crawl<P> {
             identity,
             scheduler: folded.scheduler,
             patterns: folded.patterns,
+            view: folded.view,
             clock,
             context: Arc::new(context),
             archive: archive.map(|(writer, _)| writer),
@@ -259,6 +262,7 @@ impl<P: Policy> Crawl<P> {
         let rested = self.now.plus(politeness.delay_ms);
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
+            let page = self.view.outer(page);
             if politeness.delay_ms > 0 {
                 self.hold(self.store.index().host(page), rested);
             }
@@ -277,6 +281,17 @@ impl<P: Policy> Crawl<P> {
             for host in (0..hosts).map(HostId::from_index) {
                 self.hold(host, rested);
             }
+        }
+        if let Some(Round { question, budget }) = self.plan.round.clone() {
+            let (question, round) = (question.as_str(), self.store.index().rounds(&question));
+            let entry = Entry::Round {
+                question,
+                round,
+                budget,
+            };
+            self.store.append(self.now, &entry);
+            let event = Event::Round { round, budget };
+            self.scheduler.observe(&event, self.now, &self.store);
         }
     }
 
@@ -452,10 +467,10 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    /// A checkpoint costs as much as there are pages, so it is taken when as much has happened.
     fn checkpoint_when_due(&mut self) -> Result<(), CrawlError> {
-        let pages = self.store.index().page_count() as u64;
-        let due = self.plan.checkpoint_every.max(pages / 2);
+        let due = self
+            .plan
+            .checkpoint_due(self.store.index().page_count() as u64);
         if self.entries - self.entries_at_checkpoint >= due {
             self.checkpoint()?;
         }
@@ -464,6 +479,10 @@ impl<P: Policy> Crawl<P> {
 
     fn checkpoint(&mut self) -> Result<(), CrawlError> {
         self.entries_at_checkpoint = self.entries;
+        if self.plan.round.is_some() || !matches!(self.view, View::All) {
+            // Only a crawl goes on from where it was; a round is begun anew.
+            return Ok(());
+        }
         let (identity, scheduler, patterns) = (&self.identity, &self.scheduler, &self.patterns);
         let written = self
             .store
@@ -578,16 +597,15 @@ impl<P: Policy> Crawl<P> {
             facts,
         };
         self.store.settle(self.now, outcome);
-        let event = match settled {
-            Settled::Fetched(change) => Event::Fetched {
-                page,
-                change,
-                links,
-            },
-            Settled::Failed(fault) => Event::Failed { page, fault },
-            Settled::Moved(to) => Event::Moved { page, to },
+        let mut buffer = Vec::new();
+        let Some(event) = view::event(&self.view, page, settled, links, &mut buffer) else {
+            return;
         };
-        self.scheduler.observe(&event, self.now, &self.store);
+        let known = Viewed {
+            view: &self.view,
+            links: &self.store,
+        };
+        self.scheduler.observe(&event, self.now, &known);
     }
 
     /// A host is not to be asked before a tick.
@@ -621,6 +639,9 @@ impl<P: Policy> Crawl<P> {
     /// A page is announced: told to the scheduler, for it stands in the journal already.
     pub(crate) fn announced(&mut self, page: PageId, host: HostId, refused: bool) {
         self.entries += 1;
+        if !matches!(self.view, View::All) {
+            return;
+        }
         let seed = false;
         let event = Event::Discovered { page, host, seed };
         self.scheduler.observe(&event, self.now, &self.store);

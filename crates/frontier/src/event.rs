@@ -78,6 +78,7 @@ pub enum Fault {
     Unknown,
     /// We may not or will not ask: robots.txt, scope, a trap rule.
     Refused,
-    /// The hand-out never came back: a crash, or a client that vanished.
+    /// The hand-out never came back (a crash, a client that vanished), or was given back unasked.
+    /// The scheduler queues the page again at its rank; policies are not told.
     Lost,
 }

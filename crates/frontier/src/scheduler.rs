@@ -10,7 +10,7 @@
 use std::io;
 
 use crate::calendar::{Calendar, Politeness, Tick, Visit};
-use crate::event::Event;
+use crate::event::{Event, Fault};
 use crate::id::{HostId, PageId};
 use crate::policy::{Coverage, Links, Policy};
 use crate::ranking::Ranking;
@@ -84,6 +84,18 @@ impl<P: Policy> Scheduler<P> {
             Event::Discovered { page, host, .. } => {
                 self.calendar.know(host);
                 self.ranking.know(page, host);
+            }
+            // Nothing was learnt of the page: it is as if it had never been handed out.
+            Event::Failed {
+                page,
+                fault: Fault::Lost,
+            } => {
+                if self.ranking.give_back(page) {
+                    let host = self.ranking.host(page);
+                    self.calendar.end(host);
+                    self.refresh(host, now);
+                }
+                return;
             }
             Event::Fetched { page, .. }
             | Event::Failed { page, .. }

@@ -98,7 +98,9 @@ pub enum Entry<'a> {
     },
     /// A new round began.
     Round {
-        /// Its number.
+        /// Which question it asks: `refresh`, `discover`.
+        question: &'a str,
+        /// Its number, from 0 for each question.
         round: u32,
         /// How many fetches it may spend.
         budget: u64,
@@ -259,7 +261,12 @@ impl Entry<'_> {
                 out.put_number(u64::from(*requests));
                 out.put_number(*body_bytes);
             }
-            Self::Round { round, budget } => {
+            Self::Round {
+                question,
+                round,
+                budget,
+            } => {
+                out.put_bytes(question.as_bytes());
                 out.put_number(u64::from(*round));
                 out.put_number(*budget);
             }
@@ -338,6 +345,7 @@ impl<'a> Entry<'a> {
                 body_bytes: from.number()?,
             },
             10 => Self::Round {
+                question: from.text()?,
                 round: from.small()?,
                 budget: from.number()?,
             },

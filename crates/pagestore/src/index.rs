@@ -100,6 +100,8 @@ pub struct Index {
     hosts: HashMap<Box<str>, HostId>,
     robots: BTreeMap<Box<str>, Position>,
     notes: BTreeMap<Box<str>, Position>,
+    /// By question: how many rounds began.
+    rounds: BTreeMap<Box<str>, u32>,
     /// Hashes of every visible text ever fetched.
     texts: HashSet<u64>,
     /// Targets of redirects: how many in a row led there.
@@ -186,10 +188,10 @@ impl Index {
             Entry::Note { kind, .. } => {
                 self.notes.insert((*kind).into(), at);
             }
-            Entry::Held { .. }
-            | Entry::Visit { .. }
-            | Entry::Joined { .. }
-            | Entry::Round { .. } => {}
+            Entry::Round { question, .. } => {
+                *self.rounds.entry((*question).into()).or_default() += 1;
+            }
+            Entry::Held { .. } | Entry::Visit { .. } | Entry::Joined { .. } => {}
         }
         self.tally.fold(entry, host, first);
     }
@@ -322,6 +324,11 @@ impl Index {
     /// The last note of a kind.
     pub fn note_at(&self, kind: &str) -> Option<Position> {
         self.notes.get(kind).copied()
+    }
+
+    /// How many rounds of a question began.
+    pub fn rounds(&self, question: &str) -> u32 {
+        self.rounds.get(question).copied().unwrap_or(0)
     }
 
     /// The last capture that was acknowledged: where the WARC files and the index end.

@@ -15,7 +15,16 @@ const HOLDER_BYTES_MAX: u64 = 1024;
 /// Held as long as it lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Said explicitly, because a process being started elsewhere in this program may hold a
+    /// copy of the file for a moment, and the lock with it.
+    fn drop(&mut self) {
+        // If it fails, the end of the process unlocks it.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -45,7 +54,7 @@ impl Lock {
             .and_then(|()| file.write_all(holder.as_bytes()));
         // A full disk must not keep a crawl from being resumed: the lock itself is held.
         drop(written);
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 
     /// Who holds the lock of a crawl directory now, if anybody does.

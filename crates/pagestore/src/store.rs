@@ -24,6 +24,9 @@ use crate::keys::{Key, Keyer};
 use crate::lock::Lock;
 use crate::seen::{FirstCapture, Seen};
 
+/// What a page costs in a journal, links and all: less than in most.
+const PAGE_BYTES_GUESS: u64 = 85;
+
 /// A page seen for the first time.
 #[derive(Clone, Copy, Debug)]
 pub struct NewPage<'a> {
@@ -110,6 +113,10 @@ impl Store {
         lock: Option<Lock>,
     ) -> Result<Self, StoreError> {
         let mut index = Index::default();
+        // Growing step by step would move every key several times. Memory that is not used after
+        // all is not touched either.
+        let pages = journal.end().0 / PAGE_BYTES_GUESS;
+        index.reserve(usize::try_from(pages).unwrap_or(0));
         let seen = Seen::default();
         let mut scan = journal.scan(Position::FIRST);
         while let Some((at, tick, entry)) = scan.next()? {

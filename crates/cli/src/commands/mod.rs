@@ -4,10 +4,13 @@ mod backtest;
 mod bonus;
 mod completions;
 mod crawl;
+mod discover;
 mod generate;
 mod info;
+mod live;
 mod policies;
 mod rank;
+mod refresh;
 mod serve_web;
 mod site;
 mod trusted;
@@ -22,6 +25,10 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Look for new pages: fetch a few known pages again, and every new page they lead to
+    Discover(discover::Discover),
+    /// Look for changed pages: fetch a few stored pages again
+    Refresh(refresh::Refresh),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -52,6 +59,8 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Crawl(command) => command.run(output),
+            Self::Discover(command) => command.run(output),
+            Self::Refresh(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

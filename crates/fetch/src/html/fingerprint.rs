@@ -37,8 +37,24 @@ impl Fingerprint {
 /// Planes of the bit-by-bit counters, and how many votes they can hold.
 const PLANES: usize = 10;
 const VOTES_MAX: u32 = (1 << PLANES) - 1;
-const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01B3;
+/// Votes that are gathered and added together: four at a time need fewer steps than one by one.
+const GATHERED: usize = 4;
+/// By byte: whether it is a letter or digit of ASCII.
+const IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+/// Makes letters of ASCII small, eight at a time; digits have this bit already.
+const LOWER: u64 = 0x2020_2020_2020_2020;
+/// Bytes of a word that are hashed at once.
+const BLOCK: usize = 8;
+const START: u64 = 0xCBF2_9CE4_8422_2325;
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Takes text in pieces of any size.
 #[derive(Debug, Clone)]
@@ -47,13 +63,19 @@ pub(super) struct WordStream {
     planes: [u64; PLANES],
     /// Votes in the planes.
     votes: u32,
+    /// Votes not yet in the planes.
+    gathered: [u64; GATHERED],
+    gathered_count: usize,
     /// Counters of votes that left the planes, and their number.
     counts: [u64; 64],
     counted: u64,
     words: u64,
     whole: u64,
-    /// Hash of the word being read, if one is.
-    word: Option<u64>,
+    /// The word being read: the hash of its whole blocks, and the bytes behind them.
+    word: u64,
+    block: u64,
+    block_bytes: usize,
+    in_word: bool,
     previous: u64,
 }
 
@@ -62,11 +84,16 @@ impl Default for WordStream {
         WordStream {
             planes: [0; PLANES],
             votes: 0,
+            gathered: [0; GATHERED],
+            gathered_count: 0,
             counts: [0; 64],
             counted: 0,
             words: 0,
-            whole: FNV_OFFSET,
-            word: None,
+            whole: START,
+            word: START,
+            block: 0,
+            block_bytes: 0,
+            in_word: false,
             previous: 0,
         }
     }
@@ -74,31 +101,86 @@ impl Default for WordStream {
 
 impl WordStream {
     pub(super) fn push(&mut self, text: &str) {
-        for c in text.chars() {
-            if c.is_ascii() {
-                if c.is_ascii_alphanumeric() {
-                    self.extend(u32::from(c.to_ascii_lowercase()));
-                } else {
-                    self.end_word();
-                }
-            } else if is_ideographic(c) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let ascii = rest.bytes().take_while(u8::is_ascii).count();
+            self.push_ascii(&rest.as_bytes()[..ascii]);
+            rest = &rest[ascii..];
+            let others = rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
+            self.push_others(&rest[..others]);
+            rest = &rest[others..];
+        }
+    }
+
+    fn push_ascii(&mut self, text: &[u8]) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let word = rest.iter().take_while(|byte| IN_WORD[usize::from(**byte)]);
+            let (word, behind) = rest.split_at(word.count());
+            self.extend(word, LOWER);
+            let gap = behind
+                .iter()
+                .take_while(|byte| !IN_WORD[usize::from(**byte)]);
+            let gap = gap.count();
+            if gap > 0 {
                 self.end_word();
-                self.extend(u32::from(c));
+            }
+            rest = &behind[gap..];
+        }
+    }
+
+    fn push_others(&mut self, text: &str) {
+        let mut bytes = [0; 4];
+        for c in text.chars() {
+            if is_ideographic(c) {
+                self.end_word();
+                self.extend(c.encode_utf8(&mut bytes).as_bytes(), 0);
                 self.end_word();
             } else if c.is_alphanumeric() {
-                c.to_lowercase().for_each(|l| self.extend(u32::from(l)));
+                for lower in c.to_lowercase() {
+                    self.extend(lower.encode_utf8(&mut bytes).as_bytes(), 0);
+                }
             } else {
                 self.end_word();
             }
         }
     }
 
-    /// A word ends here: a block begins or ends.
+    /// Adds bytes to the word being read; `case` makes them small letters.
+    fn extend(&mut self, bytes: &[u8], case: u64) {
+        let mut bytes = bytes;
+        self.in_word |= !bytes.is_empty();
+        while self.block_bytes > 0 && !bytes.is_empty() {
+            let byte = u64::from(bytes[0] | case as u8);
+            self.block |= byte << (8 * self.block_bytes);
+            self.block_bytes += 1;
+            bytes = &bytes[1..];
+            if self.block_bytes == BLOCK {
+                self.word = step(self.word, self.block);
+                (self.block, self.block_bytes) = (0, 0);
+            }
+        }
+        while let Some((block, rest)) = bytes.split_first_chunk::<BLOCK>() {
+            self.word = step(self.word, u64::from_le_bytes(*block) | case);
+            bytes = rest;
+        }
+        for &byte in bytes {
+            self.block |= u64::from(byte | case as u8) << (8 * self.block_bytes);
+            self.block_bytes += 1;
+        }
+    }
+
+    /// A word ends here.
     pub(super) fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        let word = mix(word);
+        if !self.in_word {
+            return;
+        }
+        // The last block has room for its length.
+        let last = self.block | (self.block_bytes as u64) << 56;
+        let word = mix(step(self.word, last));
+        (self.word, self.block, self.block_bytes, self.in_word) = (START, 0, 0, false);
         self.words += 1;
-        self.whole = fold(self.whole, word);
+        self.whole = step(self.whole.rotate_left(29), word);
         self.vote(word);
         if self.words > 1 {
             self.vote(mix(self.previous.rotate_left(23) ^ word));
@@ -111,6 +193,7 @@ impl WordStream {
         if self.words == 0 {
             return Fingerprint::default();
         }
+        self.add_gathered();
         self.empty_planes();
         let simhash = (0..64)
             .filter(|bit| self.counts[*bit] * 2 > self.counted)
@@ -122,25 +205,41 @@ impl WordStream {
         }
     }
 
-    fn extend(&mut self, unit: u32) {
-        let hash = self.word.unwrap_or(FNV_OFFSET);
-        self.word = Some((hash ^ u64::from(unit)).wrapping_mul(FNV_PRIME));
-    }
-
     /// Adds one to the counter of each bit that is set.
     fn vote(&mut self, hash: u64) {
-        let mut carry = hash;
-        for plane in &mut self.planes {
+        self.gathered[self.gathered_count] = hash;
+        self.gathered_count += 1;
+        if self.gathered_count == GATHERED {
+            self.add_gathered();
+        }
+    }
+
+    /// Adds the gathered votes to the planes: four ones become a one, a two and a four.
+    fn add_gathered(&mut self) {
+        let [a, b, c, d] = self.gathered;
+        let (one, two) = add(a, b, c);
+        let (one, also_two) = add(one, d, 0);
+        let (two, four) = add(two, also_two, 0);
+        self.carry(0, one);
+        self.carry(1, two);
+        self.carry(2, four);
+        self.votes += self.gathered_count as u32;
+        self.gathered = [0; GATHERED];
+        self.gathered_count = 0;
+        if self.votes > VOTES_MAX - GATHERED as u32 {
+            self.empty_planes();
+        }
+    }
+
+    /// Adds a bit of this weight to every counter.
+    fn carry(&mut self, from: usize, mut carry: u64) {
+        for plane in &mut self.planes[from..] {
             let both = *plane & carry;
             *plane ^= carry;
             carry = both;
             if carry == 0 {
                 break;
             }
-        }
-        self.votes += 1;
-        if self.votes == VOTES_MAX {
-            self.empty_planes();
         }
     }
 
@@ -155,10 +254,16 @@ impl WordStream {
     }
 }
 
-fn fold(whole: u64, word: u64) -> u64 {
-    word.to_le_bytes()
-        .iter()
-        .fold(whole, |h, b| (h ^ u64::from(*b)).wrapping_mul(FNV_PRIME))
+/// Adds three bits of one weight, 64 times over: the sum, and what is carried.
+fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
+    let either = a ^ b;
+    (either ^ c, a & b | either & c)
+}
+
+/// One step of a hash: both halves of a product, so that every bit counts.
+fn step(hash: u64, block: u64) -> u64 {
+    let product = u128::from(hash ^ block) * u128::from(MULTIPLIER);
+    product as u64 ^ (product >> 64) as u64
 }
 
 /// The final mix of SplitMix64: every input bit reaches every output bit.
@@ -179,6 +284,21 @@ mod tests {
 
     /// The counters kept bit by bit agree with 64 plain ones, over and beyond what planes hold.
     #[test]
+    fn a_text_in_pieces_is_the_same_text() {
+        let text = "Die Äpfel, 漢字 and a verylongwordindeed123 of ÉTÉ; end";
+        let whole = Fingerprint::of(text);
+        for (at, _) in text.char_indices() {
+            let mut stream = WordStream::default();
+            stream.push(&text[..at]);
+            stream.push(&text[at..]);
+            assert_eq!(stream.finish(), whole, "cut at {at}");
+        }
+        assert_eq!(whole, Fingerprint::of(&text.to_lowercase()));
+        assert_ne!(whole, Fingerprint::of(&text.replace("end", "ends")));
+        assert_eq!(whole.words, 10);
+    }
+
+    #[test]
     fn planes_count_like_plain_counters() {
         for votes in [1, 2, 3, 1000, 1023, 1024, 1025, 5000] {
             let (mut stream, mut plain) = (WordStream::default(), [0u64; 64]);
@@ -190,6 +310,7 @@ mod tests {
                     .enumerate()
                     .for_each(|(bit, count)| *count += hash >> bit & 1);
             }
+            stream.add_gathered();
             stream.empty_planes();
             assert_eq!((stream.counts, stream.counted), (plain, votes));
         }

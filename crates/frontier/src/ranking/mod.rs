@@ -289,6 +289,16 @@ impl Ranking {
         was_in_flight
     }
 
+    /// A page in flight is queued again at the rank it has. Returns whether it was in flight.
+    pub(crate) fn give_back(&mut self, page: PageId) -> bool {
+        let in_flight =
+            self.places[page.index()] & TAG == ASIDE && self.aside.get(page).0 == Why::InFlight;
+        if in_flight {
+            self.queue(page);
+        }
+        in_flight
+    }
+
     /// Whether the host may be contacted.
     pub(crate) fn set_open(&mut self, host: HostId, open: bool) {
         if std::mem::replace(&mut self.open[host.index()], open) != open {

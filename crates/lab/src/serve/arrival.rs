@@ -12,9 +12,15 @@ use tokio::net::TcpStream;
 /// A longer lag is a wall clock that jumped, not a server that slept.
 const LAG_US_MAX: u64 = 60_000_000;
 
+/// How often we look whether stamps come, and how far apart.
+#[cfg(target_os = "linux")]
+const STAMP_TRIES: u32 = 100;
+#[cfg(target_os = "linux")]
+const STAMP_TRY_MS: u64 = 5;
+
 #[cfg(target_os = "linux")]
 mod stamped {
-    use std::io::{self, IoSliceMut};
+    use std::io::{self, IoSliceMut, Write as _};
     use std::os::fd::AsRawFd as _;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,8 +28,24 @@ mod stamped {
     use tokio::io::Interest;
     use tokio::net::TcpStream;
 
-    pub(super) fn ask(stream: &TcpStream) -> bool {
-        setsockopt(stream, sockopt::ReceiveTimestampns, &true).is_ok()
+    pub(super) fn ask(listener: &std::net::TcpListener) {
+        // Without it the time of reading has to do.
+        let _ = setsockopt(listener, sockopt::ReceiveTimestampns, &true);
+    }
+
+    /// Whether what arrives now is stamped: the kernel begins some time after it was first asked.
+    pub(super) fn works() -> io::Result<bool> {
+        let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+        ask(&listener);
+        let mut client = std::net::TcpStream::connect(listener.local_addr()?)?;
+        let (server, _) = listener.accept()?;
+        client.write_all(b"?")?;
+        let mut byte = [0];
+        let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec);
+        let mut pieces = [IoSliceMut::new(&mut byte)];
+        let flags = MsgFlags::empty();
+        let got = recvmsg::<()>(server.as_raw_fd(), &mut pieces, Some(&mut space), flags)?;
+        Ok(got.cmsgs()?.next().is_some())
     }
 
     /// Reads, and tells how long ago what was read had arrived.
@@ -57,16 +79,29 @@ pub(super) struct Receiver {
     stamped: bool,
 }
 
+/// Waits until stamps come, but not for ever: there are systems without.
+pub(super) fn wait_for_stamps() {
+    #[cfg(target_os = "linux")]
+    for _ in 0..STAMP_TRIES {
+        if stamped::works().unwrap_or(false) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(STAMP_TRY_MS));
+    }
+}
+
+/// Has everything stamped that arrives at the connections of a listener. Asked of the listener,
+/// because a request may be there before we get to know of its connection.
+pub(super) fn stamp(listener: &std::net::TcpListener) {
+    #[cfg(target_os = "linux")]
+    stamped::ask(listener);
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
+}
+
 impl Receiver {
-    /// `exact` asks for the kernel's stamps, which cost a little.
-    pub(super) fn new(stream: &TcpStream, exact: bool) -> Self {
-        #[cfg(target_os = "linux")]
-        let stamped = exact && stamped::ask(stream);
-        #[cfg(not(target_os = "linux"))]
-        let stamped = {
-            let _ = (stream, exact);
-            false
-        };
+    /// `stamped` says that the listener was asked to [`stamp`].
+    pub(super) fn new(stamped: bool) -> Self {
         Self { stamped }
     }
 

@@ -14,7 +14,7 @@ use super::handle::Handle;
 use super::options::{Options, ServeError};
 use super::shared::{Counted, Shared};
 use super::web::Web;
-use super::{connection, control};
+use super::{arrival, connection, control};
 
 /// How long open answers may take when the server stops.
 const STOP_MS: u64 = 200;
@@ -37,6 +37,10 @@ pub fn start(web: Web, options: Options) -> Result<Handle, ServeError> {
     let (stop, stopped) = signal::channel(false);
     let threads = options.threads;
     let shared = Arc::new(Shared::new(web, options, port, stopped)?);
+    if shared.judges_time() {
+        listeners.iter().for_each(arrival::stamp);
+        arrival::wait_for_stamps();
+    }
     let (ready, is_ready) = mpsc::channel();
     let running = shared.clone();
     let run = move || run(&running, threads, listeners, control, &ready);

@@ -148,8 +148,11 @@ pub(super) fn name_and_value(line: &[u8]) -> (&[u8], &[u8]) {
 
 /// Whether some reader takes the line for empty: white space of any alphabet, or controls.
 fn looks_empty(line: &[u8]) -> bool {
-    line.iter()
-        .all(|&b| b <= b' ' || matches!(b, 0x7F | 0x85 | 0xA0 | 0xC2))
+    let is_blank = |c: char| c.is_whitespace() || c.is_control();
+    match std::str::from_utf8(line) {
+        Ok(text) => text.chars().all(is_blank),
+        Err(_) => line.iter().all(|&b| is_blank(char::from(b))),
+    }
 }
 
 /// The media type without parameters, or `unk`, as indexes write it.

@@ -7,7 +7,8 @@
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
-/// The level records are packed with unless told otherwise: see [`Packer::new`].
+/// The level records are packed with unless told otherwise. The benchmark `warc` has a page of
+/// 20 kB become 10.3 kB in 109 µs at level 1, 6.6 kB in 244 µs at 4, in 288 µs at 6, in 659 µs at 9.
 pub const LEVEL: u32 = 4;
 
 /// Ten bytes: magic, deflate, no flags, no time, nothing about effort, system unknown.

@@ -136,7 +136,7 @@ impl<R: Read + Seek> Reader<R> {
     fn try_next(&mut self) -> Result<Option<RecordHead>, Stop> {
         self.end_record()?;
         loop {
-            if self.skip_line_ends()? {
+            if self.skip_line_ends()?.1 {
                 break;
             }
             if !self.begin_next_member()? {
@@ -208,7 +208,9 @@ impl<R: Read + Seek> Reader<R> {
             return Ok(());
         };
         let offset = block.offset;
-        if self.skip_line_ends()? && !self.peek_at_least(5, offset)?.starts_with(b"WARC/") {
+        // Two line ends are the end of a record: then what follows is the next one's concern.
+        let (line_ends, more) = self.skip_line_ends()?;
+        if more && line_ends < 2 && !self.peek_at_least(5, offset)?.starts_with(b"WARC/") {
             return Err(Stop::Damage {
                 offset,
                 reason: "it does not end where its length says",
@@ -246,21 +248,20 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Passes over line ends; whether something follows in this member.
-    fn skip_line_ends(&mut self) -> Result<bool, Stop> {
+    /// Passes over line ends; how many bytes they are, and whether something follows in this
+    /// member.
+    fn skip_line_ends(&mut self) -> Result<(u64, bool), Stop> {
         let offset = self.bytes.member_start();
+        let mut skipped = 0;
         loop {
             let bytes = self.peek(offset)?;
-            let Some(count) = bytes.iter().position(|b| !matches!(b, b'\r' | b'\n')) else {
-                let count = bytes.len();
-                if count == 0 {
-                    return Ok(false);
-                }
-                self.bytes.take(count);
-                continue;
-            };
+            let end = bytes.iter().position(|b| !matches!(b, b'\r' | b'\n'));
+            let count = end.unwrap_or(bytes.len());
+            if count == 0 {
+                return Ok((skipped, end.is_some()));
+            }
+            skipped += count as u64;
             self.bytes.take(count);
-            return Ok(true);
         }
     }
 

@@ -1,22 +1,19 @@
-//! Opens an archive after any end, clean or not.
+//! Opens an archive as far as a journal acknowledges it, after any end, clean or not.
 //!
-//! With a journal: it says how far captures were acknowledged, and everything beyond is cut, in
-//! the WARC files and in the index. What was acknowledged and is not there is an error that says
-//! what is missing. Without one: an open file is cut to its last whole member, and index lines
-//! that point at nothing are dropped.
+//! Everything beyond is cut, in the WARC files and in the index. What was acknowledged and is not
+//! there is an error that says what is missing, before anything is changed.
 //!
-//! Invariant: recovery may itself be killed at any step and run again.
-//! Cost: with a journal, a look at each file's length; without, one pass over the open file.
+//! Invariant: opening may itself be killed at any step and done again.
+//! Cost: a look at each file's length.
+//! Not here: archives without a journal; see `salvage`.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::GzDecoder;
-
 use super::cdx_line::{CdxLine, CdxReader};
-use super::folder::{Folder, RealFolder};
-use super::sort::{remove_temporaries, replace_index};
+use super::folder::Folder;
+use super::sort::remove_temporaries;
 use super::tail::Tail;
 use super::writer::{Ends, INDEX_NAME, Settings, Writer};
 
@@ -77,7 +74,7 @@ impl Writer {
     /// Opens the archive at a path as far as `ends` acknowledges it; cuts the rest.
     ///
     /// `Ends::default()` says that nothing was ever acknowledged: everything of this name goes.
-    /// When the journal is lost, ask [`recover_without_journal`] for the ends first.
+    /// When the journal is lost, ask [`super::recover_without_journal`] for the ends first.
     pub fn open(
         path: &Path,
         settings: Settings,
@@ -119,61 +116,23 @@ impl Writer {
     }
 }
 
-/// Cuts open files to their last whole member and drops index lines that point at nothing.
-/// Returns how far the archive then reaches, for [`Writer::open`], and what was cut.
-///
-/// Captures that had no index line yet stay in the WARC file without one.
-pub fn recover_without_journal(path: &Path, settings: &Settings) -> Result<(Ends, Cut), OpenError> {
-    check_name(&settings.name)?;
-    let index_path = path.join(INDEX_NAME);
-    remove_temporaries(&index_path).map_err(io_error(path))?;
-    let mut cut = Cut::default();
-    let mut ends = Ends::default();
-    let mut lengths = Vec::new();
-    for file in Found::look(path, settings)?.files {
-        let whole = if file.open {
-            whole_members_end(&file.path).map_err(io_error(&file.path))?
-        } else {
-            file.len
-        };
-        cut.warc_bytes += file.len - whole;
-        if whole == 0 {
-            fs::remove_file(&file.path).map_err(io_error(&file.path))?;
-            continue;
-        }
-        if whole < file.len {
-            Tail::open(&RealFolder, &file.path, whole).map_err(io_error(&file.path))?;
-        }
-        lengths.push((settings.file_name(file.number), whole));
-        ends.file = file.number;
-        ends.warc_len = whole;
-    }
-    let before = len_of(&index_path)?.unwrap_or(0);
-    if before > 0 {
-        drop_dangling(&index_path, &lengths).map_err(io_error(&index_path))?;
-        ends.index_len = len_of(&index_path)?.unwrap_or(0);
-    }
-    cut.index_bytes = before - ends.index_len;
-    Ok((ends, cut))
-}
-
 /// A WARC file of this archive.
-struct FoundFile {
-    number: u32,
-    path: PathBuf,
-    open: bool,
-    len: u64,
+pub(super) struct FoundFile {
+    pub(super) number: u32,
+    pub(super) path: PathBuf,
+    pub(super) open: bool,
+    pub(super) len: u64,
 }
 
 /// The WARC files of an archive, by number.
-struct Found<'a> {
+pub(super) struct Found<'a> {
     path: &'a Path,
     settings: &'a Settings,
-    files: Vec<FoundFile>,
+    pub(super) files: Vec<FoundFile>,
 }
 
 impl<'a> Found<'a> {
-    fn look(path: &'a Path, settings: &'a Settings) -> Result<Self, OpenError> {
+    pub(super) fn look(path: &'a Path, settings: &'a Settings) -> Result<Self, OpenError> {
         let mut files = Vec::new();
         for entry in fs::read_dir(path).map_err(io_error(path))? {
             let entry = entry.map_err(io_error(path))?;
@@ -279,7 +238,7 @@ fn number_of(name: &str, settings: &Settings) -> Option<(u32, bool)> {
     is_ours.then_some((number, open))
 }
 
-fn check_name(name: &str) -> Result<(), OpenError> {
+pub(super) fn check_name(name: &str) -> Result<(), OpenError> {
     let right = (1..=100).contains(&name.len())
         && !name.starts_with('.')
         && name
@@ -346,56 +305,7 @@ fn can_be_cut(mut file: File, settings: &Settings, ends: Ends) -> io::Result<boo
         .any(acknowledged))
 }
 
-/// Where the last whole gzip member of a file ends.
-fn whole_members_end(path: &Path) -> io::Result<u64> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
-    let mut end = 0;
-    while !file.fill_buf()?.is_empty() {
-        let mut member = GzDecoder::new(&mut file);
-        match io::copy(&mut member, &mut io::sink()) {
-            Ok(_) => end = file.stream_position()?,
-            // What the disk says is an error; what the bytes say is the end.
-            Err(error) if error.raw_os_error().is_some() => return Err(error),
-            Err(_) => break,
-        }
-    }
-    Ok(end)
-}
-
-/// Rewrites the index without lines that are torn or point beyond a file.
-fn drop_dangling(index: &Path, lengths: &[(String, u64)]) -> io::Result<()> {
-    let points_at_record = |line: &[u8]| {
-        let Some(line) = line.strip_suffix(b"\n") else {
-            return false;
-        };
-        let Ok(entry) = CdxLine::parse(line) else {
-            return false;
-        };
-        let end = entry
-            .offset
-            .zip(entry.length)
-            .map(|(o, l)| o.checked_add(l));
-        lengths.iter().any(|(name, len)| {
-            entry.filename.as_ref() == Some(name)
-                && end.is_some_and(|end| end.is_some_and(|end| end <= *len))
-        })
-    };
-    replace_index(index, |input, output| {
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            // A line is at most what one append wrote.
-            if input.read_until(b'\n', &mut line)? == 0 {
-                return Ok(());
-            }
-            if points_at_record(&line) {
-                output.write_all(&line)?;
-            }
-        }
-    })
-}
-
-fn len_of(path: &Path) -> Result<Option<u64>, OpenError> {
+pub(super) fn len_of(path: &Path) -> Result<Option<u64>, OpenError> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(metadata.len())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -403,7 +313,7 @@ fn len_of(path: &Path) -> Result<Option<u64>, OpenError> {
     }
 }
 
-fn io_error(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+pub(super) fn io_error(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
     let path = path.to_owned();
     move |source| OpenError::Io { path, source }
 }

@@ -248,3 +248,29 @@ pub(super) fn replace_index(
     fs::rename(&path, index)?;
     File::open(folder_of(index))?.sync_all()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_of_runs_are_merged_in_several_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.cdxj");
+        let lines: Vec<String> = (0..5000_u64)
+            .map(|i| format!("{}\n", i.wrapping_mul(2_654_435_761) % 3001))
+            .collect();
+        fs::write(&path, lines.concat()).unwrap();
+        let mut sorting = Sorting {
+            path: &path,
+            memory: 32,
+            runs_made: 0,
+        };
+        sorting.sort().unwrap();
+        assert!(sorting.runs_made > MERGE_MAX * 20, "{}", sorting.runs_made);
+        let mut expect = lines;
+        expect.sort_by(|a, b| a.trim_end().cmp(b.trim_end()));
+        assert!(fs::read_to_string(&path).unwrap() == expect.concat());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

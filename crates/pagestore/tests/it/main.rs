@@ -8,5 +8,7 @@ mod faulty;
 mod journal;
 mod store;
 mod warc_clients;
+mod warc_index;
+mod warc_reading;
 mod warc_samples;
 mod warc_writing;

@@ -104,6 +104,74 @@ fn check_pair(sample: &Sample, all: &[Sample], answer: &Value, request: &Value) 
     }
 }
 
+/// Header lines that readers disagree about: blank in some alphabet, without a name, with a
+/// carriage return, long.
+fn odd_lines() -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = [
+        &b" "[..],
+        b"\t\r",
+        b"\r",
+        b"\x0b\x0c",
+        b"\x1c\x1f",
+        b"\0",
+        b"\x85",
+        b"\xa0",
+        b"\xc2\xa0\xc2\x85",
+        b"\xe2\x80\x83\xe3\x80\x80",
+        b"\xe2\x80\xa8",
+        b"no colon",
+        b":",
+        b": no name",
+        b"A: b\rTransfer-Encoding: chunked",
+        b"Transfer-Encoding\t : chunked, gzip",
+        b"Content-Length: 99999999999999999999999",
+        b"Content-Length: +3",
+        b"\tContent-Length: 7",
+        b"WARC/1.1",
+        b"Content-Encoding: nonsense",
+    ]
+    .map(<[u8]>::to_vec)
+    .to_vec();
+    lines.push([&b"Long: "[..], &b"x".repeat(200_000)].concat());
+    lines
+}
+
+#[test]
+fn w5_odd_heads_are_split_by_all_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = Vec::new();
+    for line in odd_lines() {
+        for body in ["", "\r\n\r\nbody"] {
+            let mut sample = samples().swap_remove(0);
+            sample.head = [
+                b"HTTP/1.1 200 OK\r\nA: b\r\n",
+                &line[..],
+                b"\r\nC: d\r\n\r\n",
+            ]
+            .concat();
+            sample.body = body.into();
+            sample.date_ms += all.len() as u64;
+            all.push(sample);
+        }
+    }
+    write_all(folder.path(), &all, settings());
+    let file = folder.path().join("test-00001.warc.gz");
+    warcio_check(std::slice::from_ref(&file));
+    let told = run(Command::new(program("python"))
+        .args(["-c", DUMP])
+        .arg(&file));
+    let answers: Vec<Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|record: &Value| record["type"] == "response")
+        .collect();
+    assert_eq!(answers.len(), all.len());
+    for (sample, answer) in all.iter().zip(answers) {
+        assert_eq!(answer["body"], hex(&sample.body), "{answer}");
+        assert_eq!(answer["http"]["c"], "d", "{answer}");
+    }
+}
+
 /// One pywb with two collections: `added` as `wb-manager add` indexes our files, `ours` by our own
 /// index.
 fn serve(folder: &Path, samples: &[Sample]) -> Wayback {

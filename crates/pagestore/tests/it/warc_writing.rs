@@ -14,6 +14,13 @@ use turnstone_pagestore::warc::{
 
 use crate::warc_samples::{Sample, samples, settings, write_all};
 
+/// A folder in memory where there is one: these tests sync thousands of times.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
+}
+
 fn small(file_bytes_max: u64) -> Settings {
     Settings {
         file_bytes_max,
@@ -75,7 +82,7 @@ fn record_count(file: &Path) -> usize {
 
 #[test]
 fn files_are_closed_before_they_grow_too_long() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = self::folder();
     let samples = samples();
     let ends = write_all(folder.path(), &samples, small(3000));
     let files = files(folder.path());
@@ -119,7 +126,7 @@ fn write_some(path: &Path, samples: &[Sample], settings: Settings) -> Vec<Ends> 
 
 #[test]
 fn w2_a_tail_torn_at_any_byte_is_cut() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = self::folder();
     let samples = &samples()[..4];
     let ends = write_some(folder.path(), samples, settings());
     let name = "test-00001.warc.gz.open";
@@ -137,7 +144,7 @@ fn w2_a_tail_torn_at_any_byte_is_cut() {
     let first_end = last + line.unwrap().length.unwrap() as usize;
     assert!(last < first_end && first_end < whole.len());
     for torn in last..=whole.len() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = self::folder();
         let put = || {
             fs::write(folder.path().join(name), &whole[..torn]).unwrap();
             fs::write(folder.path().join(INDEX_NAME), &index).unwrap();
@@ -175,11 +182,11 @@ fn w2_a_tail_torn_at_any_byte_is_cut() {
 #[test]
 fn every_acknowledged_end_can_be_opened_again() {
     let samples = samples();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = self::folder();
     let ends = write_some(folder.path(), &samples, small(3000));
     let written = files(folder.path());
     for (kept, &end) in ends.iter().enumerate() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = self::folder();
         for (name, bytes) in &written {
             fs::write(folder.path().join(name), bytes).unwrap();
         }
@@ -208,7 +215,7 @@ fn every_acknowledged_end_can_be_opened_again() {
 
 #[test]
 fn what_is_missing_is_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = self::folder();
     let ends = *write_some(folder.path(), &samples(), small(3000))
         .last()
         .unwrap();
@@ -242,7 +249,7 @@ fn what_is_missing_is_told() {
 
 #[test]
 fn a_sorted_index_is_not_cut_in_the_middle() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = self::folder();
     let samples = samples();
     let ends = write_some(folder.path(), &samples, settings());
     let (writer, _) = open(folder.path(), settings(), *ends.last().unwrap()).unwrap();
@@ -251,7 +258,7 @@ fn a_sorted_index_is_not_cut_in_the_middle() {
     let sorted = files(folder.path());
     let mut told = 0;
     for (kept, end) in ends.iter().enumerate() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = self::folder();
         for (name, bytes) in &sorted {
             fs::write(folder.path().join(name), bytes).unwrap();
         }
@@ -410,7 +417,7 @@ fn write_stubbornly(path: &Path, samples: &[Sample], faulty: &FaultyFolder) -> u
 #[test]
 fn w3_a_write_that_fails_leaves_nothing_and_can_be_done_again() {
     let samples = &samples()[..8];
-    let calm = tempfile::tempdir().unwrap();
+    let calm = self::folder();
     let faulty = FaultyFolder::default();
     assert_eq!(write_stubbornly(calm.path(), samples, &faulty), 0);
     let calls = faulty.calls.load(Ordering::Relaxed);
@@ -419,7 +426,7 @@ fn w3_a_write_that_fails_leaves_nothing_and_can_be_done_again() {
     let mut failures = 0;
     for more in [0, 1, 2] {
         for fail_at in 1..=calls {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = self::folder();
             let faulty = FaultyFolder {
                 fail_at: Arc::new(AtomicU32::new(fail_at)),
                 more,

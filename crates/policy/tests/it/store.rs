@@ -216,6 +216,12 @@ impl<'a> Refreshing<'a> {
         let event = if self.answers.is_multiple_of(self.fault_every) {
             let faults = [Fault::Unknown, Fault::Refused, Fault::Lost];
             let fault = faults[self.answers % 3];
+            if fault == Fault::Lost {
+                // It will be handed out again: as if it never had been.
+                let handed_out = self.fetched.last_mut().unwrap();
+                let at = handed_out.iter().rposition(|other| *other == page.index());
+                handed_out.remove(at.unwrap());
+            }
             Event::Failed { page, fault }
         } else if content == 0 {
             self.copies[page.index()] = 0;

@@ -1,0 +1,196 @@
+//! How long a crawl takes to go on after kill -9, by the number of pages it knows.
+//!
+//! Simulates a RankMass crawl of an endless web in-process (no network): every fetched page links
+//! to ten pages known already and ten new ones. The store is left as a kill leaves it, between
+//! two checkpoints; then it is opened and folded as `turnstone crawl` does. The journal is in the
+//! page cache, as it is after a kill.
+//!
+//! Run with `cargo bench -p turnstone --bench resume -- PAGES…` (default 1000000).
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::time::Instant;
+
+use turnstone_crawl::fold::{self, Founding, Past};
+use turnstone_crawl::{Plan, sow};
+use turnstone_fetch::Url;
+use turnstone_fetch::scope::{Scope, ScopeRules};
+use turnstone_frontier::{Change, Event, Next, PageId, Policy, Politeness, Scheduler, Tick};
+use turnstone_pagestore::{Entry, Facts, Links, NewPage, Outcome, Position, Settled, Store};
+use turnstone_policy::coverage::{self, Goal, Trust};
+use turnstone_policy::mass::Fraction;
+
+const LINKS_OLD: u64 = 10;
+const LINKS_NEW: u64 = 10;
+const HOSTS: u64 = 10_000;
+const IDENTITY: &str = "resume bench";
+
+fn main() {
+    let counts: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    let counts = if counts.is_empty() {
+        vec![1_000_000]
+    } else {
+        counts
+    };
+    for count in counts {
+        measure(count);
+    }
+}
+
+fn policy() -> Box<dyn Policy> {
+    let trust = Trust::alike([PageId(0)]).unwrap();
+    let goal = Goal {
+        epsilon: Fraction::new(1e-6).unwrap(),
+        ..Goal::default()
+    };
+    coverage::build(&"rankmass".parse().unwrap(), &trust, goal).unwrap()
+}
+
+fn plan() -> Plan {
+    let mut plan = Plan::new(Scope::new(ScopeRules::default()).unwrap());
+    plan.patterns = None;
+    plan
+}
+
+fn measure(pages: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let started = Instant::now();
+    let fetched = crawl(folder.path(), pages);
+    let crawled = started.elapsed();
+    let bytes = std::fs::metadata(folder.path().join("store/journal"))
+        .unwrap()
+        .len();
+
+    let started = Instant::now();
+    let store = Store::open(folder.path(), "bench").unwrap();
+    let opened = started.elapsed();
+    let plan = plan();
+    let founding = Founding {
+        plan: &plan,
+        identity: IDENTITY,
+        past: Past::All,
+    };
+    let started = Instant::now();
+    let mut folded = fold::fold(&store, founding, policy).unwrap();
+    let restored = started.elapsed();
+    assert!(folded.exact, "the fold must make every decision again");
+    let next = folded.scheduler.next(store.index().latest());
+    println!(
+        "{pages} pages known, {fetched} fetched, journal {} MB: simulated in {:.1} s; \
+         opened in {:.2} s, folded {} entries in {:.2} s, index {:.1} bytes a page; next {next:?}",
+        bytes / 1_000_000,
+        crawled.as_secs_f64(),
+        opened.as_secs_f64(),
+        folded.entries,
+        restored.as_secs_f64(),
+        store.index().allocated_bytes() as f64 / store.index().page_count() as f64,
+    );
+}
+
+/// Simulates the crawl until it knows enough pages; returns how many it fetched.
+fn crawl(folder: &std::path::Path, pages: usize) -> u64 {
+    let plan = plan();
+    let mut store = Store::create(folder, "bench").unwrap();
+    let tick = Tick(0);
+    let session = Entry::Session {
+        wall_ms: 0,
+        boot: "",
+        boot_ms: 0,
+        delay_ms: 0,
+        open_max: u32::MAX,
+        policy: IDENTITY,
+    };
+    store.append(tick, &session);
+    let seed = Url::parse("http://host0.example/page/0").unwrap();
+    sow(&mut store, &[seed], &plan.keys, tick);
+    let mut scheduler = Scheduler::new(policy(), Politeness::OFF);
+    let (page, host) = (PageId(0), store.index().host(PageId(0)));
+    let event = Event::Discovered {
+        page,
+        host,
+        seed: true,
+    };
+    scheduler.observe(&event, tick, &store);
+    let (mut fetched, mut entries, mut dice) = (0, 0u64, 1u64);
+    let mut checkpointed = 0;
+    while store.index().page_count() < pages {
+        let tick = Tick(fetched);
+        let Next::Fetch(page) = scheduler.next(tick) else {
+            panic!("an endless web ended");
+        };
+        store.append(tick, &Entry::HandOut { page });
+        let mut links = Vec::new();
+        for _ in 0..LINKS_OLD {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let known = store.index().page_count() as u64;
+            links.push(PageId((dice >> 33) as u32 % known as u32));
+        }
+        for _ in 0..LINKS_NEW {
+            let number = store.index().page_count() as u64;
+            let url = format!("http://host{}.example/page/{number}", number % HOSTS);
+            let key = store.keyer().key(&url);
+            let host = store.host(tick, &format!("host{}.example", number % HOSTS));
+            let page = store.add(
+                tick,
+                NewPage {
+                    key,
+                    url: &url,
+                    host,
+                    seed: false,
+                    depth: 1,
+                    refused: ("", ""),
+                },
+            );
+            let seed = false;
+            scheduler.observe(&Event::Discovered { page, host, seed }, tick, &store);
+            links.push(page);
+            entries += 1;
+        }
+        links.sort_unstable();
+        links.dedup();
+        let facts = Facts {
+            class: "ok".into(),
+            status: 200,
+            requests: 1,
+            body_bytes: 20_000,
+            wall_ms: 1_800_000_000_000 + fetched,
+            mime: "text/html".into(),
+            title: format!("Page number {}", page.0),
+            digest: Some([fetched as u8; 20]),
+            text_hash: fetched,
+            ..Facts::default()
+        };
+        let change = Change::New;
+        let outcome = Outcome {
+            page,
+            settled: Settled::Fetched(change),
+            links: Links::Ids(&links),
+            before: Position::default(),
+            facts,
+        };
+        store.settle(tick, outcome);
+        let links = links.as_slice();
+        let event = Event::Fetched {
+            page,
+            change,
+            links,
+        };
+        scheduler.observe(&event, tick, &store);
+        fetched += 1;
+        entries += 2;
+        if fetched % 64 == 0 {
+            store.write().unwrap();
+        }
+        let due = plan.checkpoint_due(store.index().page_count() as u64);
+        // The last stretch is left without a checkpoint: the worst moment to be killed.
+        if entries - checkpointed >= due && store.index().page_count() < pages - pages / 5 {
+            checkpointed = entries;
+            fold::checkpoint(&mut store, IDENTITY, &scheduler).unwrap();
+        }
+    }
+    store.write().unwrap();
+    fetched
+}
