@@ -6,6 +6,7 @@
 pub mod backtest;
 pub mod cluster;
 pub mod discovery;
+pub mod explore;
 pub mod figure;
 pub mod freshness;
 pub mod generate;
