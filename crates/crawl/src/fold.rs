@@ -20,6 +20,7 @@ use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
 
 use crate::patterns::Patterns;
 use crate::plan::Plan;
+use crate::survey::ALIVE;
 use crate::view::{Numbers, View, Viewed, outcome_event};
 
 /// The question whose policies learn from every round.
@@ -267,7 +268,9 @@ fn run<P: Policy>(
                     let (host, seed) = (store.index().host(outcome.page), false);
                     scheduler.observe(&Event::Discovered { page, host, seed }, tick, &known);
                 }
-                let told = founding.past.tells(at) && first.is_none();
+                // That a page is there says nothing about whether it changed.
+                let surveyed = founding.past == Past::Stored && outcome.facts.class == ALIVE;
+                let told = founding.past.tells(at) && first.is_none() && !surveyed;
                 if told && let Some(event) = outcome_event(&view, &outcome, &mut links) {
                     let known = Viewed {
                         view: &view,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
-use turnstone_fetch::{Request, Url, Validators};
+use turnstone_fetch::{Method, Request, Url, Validators};
 use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
@@ -46,6 +46,13 @@ pub(crate) enum Job {
     },
     /// Ask for a page.
     Page(page::Job),
+    /// Ask for a random sibling of a page, which is handed out for it.
+    Sibling {
+        page: PageId,
+        host: HostId,
+        directory: String,
+        job: page::Job,
+    },
 }
 
 impl Job {
@@ -75,6 +82,19 @@ impl Job {
                 }
             }
             Self::Page(job) => Report::Page(page::fetch(context, job).await),
+            Self::Sibling {
+                page,
+                host,
+                directory,
+                job,
+            } => Report::Sibling {
+                host,
+                directory,
+                report: page::Report {
+                    page,
+                    ..page::fetch(context, job).await
+                },
+            },
         }
     }
 }
@@ -184,6 +204,10 @@ impl<P: Policy> Crawl<P> {
                 self.ask_robots((page, host), authority, &first, body_bytes_max);
             }
             Permission::Granted { delay } => {
+                let delay_ms = self.wanted_delay(host, delay);
+                if self.survey.is_some() {
+                    return self.survey_ask((page, host), url, delay_ms);
+                }
                 // A page that is stored has shown what it is worth: it may be asked for again.
                 if !self.store.index().is_stored(page)
                     && let Some(refusal) = self.admit(host, &url, now_s)
@@ -191,18 +215,22 @@ impl<P: Policy> Crawl<P> {
                     self.refuse(page, host, "trap", refusal);
                     return Ok(());
                 }
-                let mut delay_ms = self.plan.politeness.delay_ms;
-                if let Some(delay) = delay {
-                    let wanted = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                    if wanted > delay_ms {
-                        delay_ms = wanted;
-                        self.hold(host, self.now.plus(delay_ms));
-                    }
-                }
                 self.ask_page((page, host), url, body_bytes_max, delay_ms)?;
             }
         }
         Ok(())
+    }
+
+    /// How long a host rests between requests; one that wants more than we would give gets it.
+    fn wanted_delay(&mut self, host: HostId, delay: Option<Duration>) -> u64 {
+        let usual = self.plan.politeness.delay_ms;
+        let wanted = delay.map_or(0, |delay| {
+            u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
+        });
+        if wanted > usual {
+            self.hold(host, self.now.plus(wanted));
+        }
+        wanted.max(usual)
     }
 
     /// Learns the addresses of a page's host. Whether they are known now.
@@ -299,6 +327,7 @@ impl<P: Policy> Crawl<P> {
         self.jobs.push(Job::Page(page::Job {
             page,
             url,
+            method: Method::Get,
             validators,
             copy,
             body_bytes_max: usize::try_from(body_bytes_max).unwrap_or(usize::MAX),

@@ -13,9 +13,11 @@ use turnstone_fetch::html::{PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
+use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::{
-    Client, FetchError, Redirect, Request, Response, Truncation, Url, Validators, retry_after,
+    Client, FetchError, Method, Redirect, Request, Response, Truncation, Url, Validators,
+    retry_after,
 };
 use turnstone_frontier::PageId;
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
@@ -35,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) limits: PageLimits,
     pub(crate) agent: String,
     pub(crate) obey_nofollow: bool,
+    /// Whether pages are judged rather than crawled.
+    pub(crate) surveys: bool,
     /// The least time between two requests to a host.
     pub(crate) delay: Duration,
     pub(crate) archivist: Option<Archivist>,
@@ -45,6 +49,7 @@ pub(crate) struct Context {
 pub(crate) struct Job {
     pub(crate) page: PageId,
     pub(crate) url: Url,
+    pub(crate) method: Method,
     pub(crate) validators: Option<Validators>,
     /// The copy that the validators speak of.
     pub(crate) copy: Option<Copy>,
@@ -67,6 +72,7 @@ pub(crate) struct Found {
 pub(crate) struct Report {
     pub(crate) page: PageId,
     pub(crate) url: Url,
+    pub(crate) method: Method,
     pub(crate) conditional: bool,
     pub(crate) took: Duration,
     /// How long its host rests after this request.
@@ -86,6 +92,8 @@ pub(crate) struct Answer {
     pub(crate) facts: Facts,
     pub(crate) links: Vec<Found>,
     pub(crate) capture: Option<warc::Capture>,
+    /// What a survey judges by, of a page that came.
+    pub(crate) soft: Option<Box<PageFacts>>,
 }
 
 /// Asks for a page and reads what comes.
@@ -94,7 +102,11 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     let conditional = job.validators.is_some();
     let started = Instant::now();
     let wall = SystemTime::now();
-    let mut request = Request::get(job.url.clone());
+    let method = job.method;
+    let mut request = match method {
+        Method::Get => Request::get(job.url.clone()),
+        Method::Head => Request::head(job.url.clone()),
+    };
     request.validators = job.validators;
     request.body_bytes_max = Some(job.body_bytes_max);
     request.retry_delay = job.rest;
@@ -117,6 +129,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     Report {
         page,
         url,
+        method,
         conditional,
         took,
         delay_ms: job.delay_ms,
@@ -157,10 +170,10 @@ fn read(
     if has_body {
         facts.digest = Some(payload.digest().0);
     }
-    let links = if has_body {
+    let (links, soft) = if has_body {
         read_body(context, url, &response, &mut facts)
     } else {
-        Vec::new()
+        (Vec::new(), None)
     };
     let capture = context
         .archivist
@@ -175,11 +188,17 @@ fn read(
         facts,
         links,
         capture,
+        soft,
     }
 }
 
 /// Reads title, text and links of a body.
-fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Facts) -> Vec<Found> {
+fn read_body(
+    context: &Context,
+    url: &Url,
+    response: &Response,
+    facts: &mut Facts,
+) -> (Vec<Found>, Option<Box<PageFacts>>) {
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
     let decoded = response.decoded(context.client.limits());
@@ -194,6 +213,9 @@ fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Fact
                 agent: &context.agent,
             };
             let page = read_page(input, &context.limits);
+            let soft = context
+                .surveys
+                .then(|| Box::new(PageFacts::of_page(url, url, response.status, &page)));
             facts.text_hash = page.fingerprint.text_hash;
             facts.simhash = page.fingerprint.simhash;
             facts.words = u32::try_from(page.fingerprint.words).unwrap_or(u32::MAX);
@@ -207,10 +229,10 @@ fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Fact
             wishes.merge(&page.wishes);
             if wishes.nofollow && context.obey_nofollow {
                 facts.detail = "nofollow: its links were not taken".to_owned();
-                return Vec::new();
+                return (Vec::new(), soft);
             }
             let links = page.links.into_iter().filter(|link| link.kind.is_page());
-            distinct(context, links.map(|link| link.url))
+            (distinct(context, links.map(|link| link.url)), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -221,11 +243,12 @@ fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Fact
             };
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
-            distinct(context, list.entries.into_iter().map(|entry| entry.url))
+            let entries = list.entries.into_iter().map(|entry| entry.url);
+            (distinct(context, entries), None)
         }
         Media::Text | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => {
             facts.text_hash = list_hash(facts);
-            Vec::new()
+            (Vec::new(), None)
         }
     }
 }

@@ -35,6 +35,12 @@ pub(crate) enum Report {
     },
     /// A page.
     Page(page::Report),
+    /// A random sibling of a page.
+    Sibling {
+        host: HostId,
+        directory: String,
+        report: page::Report,
+    },
 }
 
 impl<P: Policy> Crawl<P> {
@@ -49,7 +55,16 @@ impl<P: Policy> Crawl<P> {
                 slot,
                 result,
             } => self.robots_came(&authority, (host, slot), *result),
+            Report::Page(report) if self.survey.is_some() => {
+                self.requests_open -= 1;
+                self.survey_came(report)
+            }
             Report::Page(report) => self.page_came(report).await,
+            Report::Sibling {
+                host,
+                directory,
+                report,
+            } => self.sibling_came(host, &directory, report),
         }
     }
 
@@ -67,6 +82,7 @@ impl<P: Policy> Crawl<P> {
                 }
                 self.give_back(page, "", String::new())
             }
+            Err(error) if self.survey.is_some() => self.survey_failed(page, host, &error),
             Err(error) => self.failed(page, &error),
         }
     }
@@ -164,6 +180,7 @@ impl<P: Policy> Crawl<P> {
             took,
             delay_ms,
             result,
+            ..
         } = report;
         let host = self.store.index().host(page);
         let sent_at = result.as_ref().map(|answer| answer.sent_at);
@@ -295,7 +312,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// A fetch that brought no answer.
-    fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
+    pub(crate) fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
         let host = self.store.index().host(page);
         let (verdict, mood) = verdict::of_error(error);
         if let Some(mood) = mood {
@@ -320,7 +337,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// No verdict: again later, unless it was tried often enough.
-    fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
+    pub(crate) fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
         facts.attempts = self.attempts(page)? + 1;
         let fault = if facts.attempts < self.plan.attempts_max {
             Fault::Unknown
@@ -334,7 +351,7 @@ impl<P: Policy> Crawl<P> {
 
     /// The host rests from when its request was written, which is some time after the page was
     /// handed out: connections take time. When that is not known, from now.
-    fn rest_since(&mut self, host: HostId, sent_at: Option<Instant>, delay_ms: u64) {
+    pub(crate) fn rest_since(&mut self, host: HostId, sent_at: Option<Instant>, delay_ms: u64) {
         if delay_ms == 0 {
             return;
         }
@@ -359,7 +376,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Lets a host rest as its answer asks for.
-    fn rest(&mut self, host: HostId, mood: mood::Answer) {
+    pub(crate) fn rest(&mut self, host: HostId, mood: mood::Answer) {
         let delay = Duration::from_millis(self.plan.politeness.delay_ms);
         let rest = self.moods.rest(host, mood, delay);
         if !rest.is_zero() {

@@ -9,6 +9,7 @@ mod importance;
 mod live;
 mod liveness;
 mod run;
+mod seeing;
 mod serve_web;
 mod site;
 mod tidy;
