@@ -7,6 +7,7 @@ pub mod backtest;
 pub mod cluster;
 pub mod crawled;
 pub mod discovery;
+pub mod explore;
 pub mod figure;
 pub mod freshness;
 pub mod generate;

@@ -12,6 +12,7 @@ use turnstone_pagestore::{PageState, Store};
 
 use super::audit;
 use super::crawler::{Crawler, status};
+use super::dice::Dice;
 use super::town::{Plan, Town};
 
 const TOWN: Plan = Plan {
@@ -215,18 +216,5 @@ impl Round {
             };
             assert!(asked <= allowed, "{}: {url} {asked} times", self.what);
         }
-    }
-}
-
-/// Numbers that a seed repeats.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % end
     }
 }
