@@ -19,6 +19,7 @@
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
 //! | `page` | what a task makes of an answer |
+//! | [`stored`] | the same for answers that another crawler stored |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
 //!
@@ -40,6 +41,7 @@ mod receive;
 mod robots;
 pub mod run;
 mod seeds;
+pub mod stored;
 mod verdict;
 mod view;
 
@@ -50,4 +52,5 @@ pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
+pub use verdict::{change, still_current};
 pub use view::View;
