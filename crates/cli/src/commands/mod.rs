@@ -5,6 +5,7 @@ mod bonus;
 mod completions;
 mod crawl;
 mod generate;
+mod import;
 mod info;
 mod policies;
 mod rank;
@@ -21,6 +22,8 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
+    Import(import::Import),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -49,6 +52,7 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Crawl(command) => command.run(output),
+            Self::Import(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

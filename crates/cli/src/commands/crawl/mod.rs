@@ -34,7 +34,7 @@ impl Crawl {
         let seeds = seeds(&config)?;
         let plan = plan(&config, &seeds, chosen.proves())?;
         let client = client_config(&config, &plan, self.hosts_file.as_deref())?;
-        let mut store = open(directory)?;
+        let mut store = open_store(directory)?;
         if known.as_ref() != Some(&config) {
             config.write(directory)?;
         }
@@ -88,7 +88,7 @@ impl Crawl {
 }
 
 /// Opens the crawl directory, or makes it.
-fn open(directory: &Path) -> anyhow::Result<Store> {
+pub(crate) fn open_store(directory: &Path) -> anyhow::Result<Store> {
     let command: Vec<String> = std::env::args().skip(1).take(1).collect();
     let holder = format!(
         "process {} (turnstone {})",
