@@ -33,6 +33,20 @@ impl Output {
         self.raw(&text)
     }
 
+    /// Prints one of several results: as one line of JSON, or as text.
+    pub(crate) fn line(
+        &self,
+        json: impl FnOnce() -> serde_json::Value,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let text = if self.json {
+            format!("{}\n", json())
+        } else {
+            text()
+        };
+        self.raw(&text)
+    }
+
     /// Prints text as it is. A reader who went away is no error.
     pub(crate) fn raw(&self, text: &str) -> anyhow::Result<()> {
         match io::stdout().write_all(text.as_bytes()) {

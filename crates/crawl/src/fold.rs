@@ -129,6 +129,16 @@ pub fn fold<P: Policy>(
     run(store, founding, Start::new(make()), Mode::Free)
 }
 
+/// Folds from the first entry for a policy that did not make the recorded decisions: it learns
+/// from what happened.
+pub fn fold_free<P: Policy>(
+    store: &Store,
+    founding: Founding<'_>,
+    policy: P,
+) -> Result<Folded<P>, FoldError> {
+    run(store, founding, Start::new(policy), Mode::Free)
+}
+
 /// Folds from the first entry and insists on every recorded hand-out.
 pub fn replay<P: Policy>(
     store: &Store,

@@ -83,7 +83,11 @@ impl Plan {
             obey_nofollow: true,
             robots: RefreshOptions::default(),
             keys: KeyOptions::default(),
-            pages: PageLimits::default(),
+            // Fingerprints cover all text; none of it is kept here.
+            pages: PageLimits {
+                text_bytes_max: 0,
+                ..PageLimits::default()
+            },
             body_bytes_max: 10 << 20,
             agent: "turnstone".to_owned(),
             sync_every: Duration::from_millis(200),

@@ -7,7 +7,7 @@
 //! Cost: nothing for all pages; 8 bytes a page for some.
 
 use turnstone_frontier::{Event, Fault, Links, PageId};
-use turnstone_pagestore::{Outcome, Settled};
+use turnstone_pagestore::{Entry, Outcome, Position, Settled, Store, StoreError};
 
 /// The numbers that a policy knows pages by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,20 @@ pub struct Numbers {
 const NONE: u32 = u32::MAX;
 
 impl View {
+    /// The stored pages of a crawl, numbered in the order they were first fetched.
+    pub fn stored(store: &Store) -> Result<Self, StoreError> {
+        let mut view = Self::Stored(Numbers::default());
+        let mut scan = store.scan(Position::FIRST);
+        while let Some((_, _, entry)) = scan.next()? {
+            if let Entry::Outcome(outcome) = entry
+                && let Settled::Fetched(_) = outcome.settled
+            {
+                view.join(outcome.page);
+            }
+        }
+        Ok(view)
+    }
+
     /// The number of a page for the policy, if it is told of it.
     pub fn inner(&self, page: PageId) -> Option<PageId> {
         match self {

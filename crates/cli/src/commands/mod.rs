@@ -4,11 +4,15 @@ mod backtest;
 mod bonus;
 mod completions;
 mod crawl;
+mod discover;
 mod generate;
 mod import;
 mod info;
+mod live;
 mod policies;
 mod rank;
+mod refresh;
+mod serve_web;
 mod site;
 mod trusted;
 
@@ -24,6 +28,10 @@ pub(crate) enum Command {
     Crawl(Box<crawl::Crawl>),
     /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
     Import(import::Import),
+    /// Look for new pages: fetch a few known pages again, and every new page they lead to
+    Discover(discover::Discover),
+    /// Look for changed pages: fetch a few stored pages again
+    Refresh(refresh::Refresh),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -32,6 +40,8 @@ pub(crate) enum Command {
     /// Make synthetic webs of any size, for scale tests and demos
     #[command(subcommand)]
     Generate(generate::Generate),
+    /// Serve a recorded web as real HTTP sites on loopback
+    ServeWeb(serve_web::ServeWeb),
     /// Tell what a recorded web holds
     Info(info::Info),
     /// Show what the crawler sees at a URL
@@ -53,9 +63,12 @@ impl Command {
         match self {
             Self::Crawl(command) => command.run(output),
             Self::Import(command) => command.run(output),
+            Self::Discover(command) => command.run(output),
+            Self::Refresh(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
+            Self::ServeWeb(command) => command.run(output),
             Self::Info(command) => command.run(output),
             Self::Inspect(command) => command.run(output),
             Self::Robots(command) => command.run(output),

@@ -37,6 +37,20 @@ impl Fingerprint {
 /// Planes of the bit-by-bit counters, and how many votes they can hold.
 const PLANES: usize = 10;
 const VOTES_MAX: u32 = (1 << PLANES) - 1;
+/// Votes that are gathered and added together: four at a time need fewer steps than one by one.
+const GATHERED: usize = 4;
+/// By ASCII byte: what it is in a word, in lower case; 0 for what ends one.
+const IN_WORD: [u8; 128] = {
+    let mut table = [0; 128];
+    let mut byte = 0u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            table[byte as usize] = byte.to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    table
+};
 const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01B3;
 
@@ -47,6 +61,9 @@ pub(super) struct WordStream {
     planes: [u64; PLANES],
     /// Votes in the planes.
     votes: u32,
+    /// Votes not yet in the planes.
+    gathered: [u64; GATHERED],
+    gathered_count: usize,
     /// Counters of votes that left the planes, and their number.
     counts: [u64; 64],
     counted: u64,
@@ -62,6 +79,8 @@ impl Default for WordStream {
         WordStream {
             planes: [0; PLANES],
             votes: 0,
+            gathered: [0; GATHERED],
+            gathered_count: 0,
             counts: [0; 64],
             counted: 0,
             words: 0,
@@ -74,14 +93,29 @@ impl Default for WordStream {
 
 impl WordStream {
     pub(super) fn push(&mut self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let ascii = rest.bytes().take_while(u8::is_ascii).count();
+            self.push_ascii(&rest.as_bytes()[..ascii]);
+            rest = &rest[ascii..];
+            let others = rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
+            self.push_others(&rest[..others]);
+            rest = &rest[others..];
+        }
+    }
+
+    fn push_ascii(&mut self, text: &[u8]) {
+        for &byte in text {
+            match IN_WORD[usize::from(byte & 0x7f)] {
+                0 => self.end_word(),
+                lower => self.extend(u32::from(lower)),
+            }
+        }
+    }
+
+    fn push_others(&mut self, text: &str) {
         for c in text.chars() {
-            if c.is_ascii() {
-                if c.is_ascii_alphanumeric() {
-                    self.extend(u32::from(c.to_ascii_lowercase()));
-                } else {
-                    self.end_word();
-                }
-            } else if is_ideographic(c) {
+            if is_ideographic(c) {
                 self.end_word();
                 self.extend(u32::from(c));
                 self.end_word();
@@ -111,6 +145,7 @@ impl WordStream {
         if self.words == 0 {
             return Fingerprint::default();
         }
+        self.add_gathered();
         self.empty_planes();
         let simhash = (0..64)
             .filter(|bit| self.counts[*bit] * 2 > self.counted)
@@ -129,18 +164,39 @@ impl WordStream {
 
     /// Adds one to the counter of each bit that is set.
     fn vote(&mut self, hash: u64) {
-        let mut carry = hash;
-        for plane in &mut self.planes {
+        self.gathered[self.gathered_count] = hash;
+        self.gathered_count += 1;
+        if self.gathered_count == GATHERED {
+            self.add_gathered();
+        }
+    }
+
+    /// Adds the gathered votes to the planes: four ones become a one, a two and a four.
+    fn add_gathered(&mut self) {
+        let [a, b, c, d] = self.gathered;
+        let (one, two) = add(a, b, c);
+        let (one, also_two) = add(one, d, 0);
+        let (two, four) = add(two, also_two, 0);
+        self.carry(0, one);
+        self.carry(1, two);
+        self.carry(2, four);
+        self.votes += self.gathered_count as u32;
+        self.gathered = [0; GATHERED];
+        self.gathered_count = 0;
+        if self.votes > VOTES_MAX - GATHERED as u32 {
+            self.empty_planes();
+        }
+    }
+
+    /// Adds a bit of this weight to every counter.
+    fn carry(&mut self, from: usize, mut carry: u64) {
+        for plane in &mut self.planes[from..] {
             let both = *plane & carry;
             *plane ^= carry;
             carry = both;
             if carry == 0 {
                 break;
             }
-        }
-        self.votes += 1;
-        if self.votes == VOTES_MAX {
-            self.empty_planes();
         }
     }
 
@@ -155,10 +211,14 @@ impl WordStream {
     }
 }
 
+/// Adds three bits of one weight, 64 times over: the sum, and what is carried.
+fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
+    let either = a ^ b;
+    (either ^ c, a & b | either & c)
+}
+
 fn fold(whole: u64, word: u64) -> u64 {
-    word.to_le_bytes()
-        .iter()
-        .fold(whole, |h, b| (h ^ u64::from(*b)).wrapping_mul(FNV_PRIME))
+    (whole.rotate_left(29) ^ word).wrapping_mul(FNV_PRIME)
 }
 
 /// The final mix of SplitMix64: every input bit reaches every output bit.
@@ -190,6 +250,7 @@ mod tests {
                     .enumerate()
                     .for_each(|(bit, count)| *count += hash >> bit & 1);
             }
+            stream.add_gathered();
             stream.empty_planes();
             assert_eq!((stream.counts, stream.counted), (plain, votes));
         }

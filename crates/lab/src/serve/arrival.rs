@@ -22,8 +22,9 @@ mod stamped {
     use tokio::io::Interest;
     use tokio::net::TcpStream;
 
-    pub(super) fn ask(stream: &TcpStream) -> bool {
-        setsockopt(stream, sockopt::ReceiveTimestampns, &true).is_ok()
+    pub(super) fn ask(listener: &std::net::TcpListener) {
+        // Without it the time of reading has to do.
+        let _ = setsockopt(listener, sockopt::ReceiveTimestampns, &true);
     }
 
     /// Reads, and tells how long ago what was read had arrived.
@@ -57,16 +58,18 @@ pub(super) struct Receiver {
     stamped: bool,
 }
 
+/// Has everything stamped that arrives at the connections of a listener. Asked of the listener,
+/// because a request may be there before we get to know of its connection.
+pub(super) fn stamp(listener: &std::net::TcpListener) {
+    #[cfg(target_os = "linux")]
+    stamped::ask(listener);
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
+}
+
 impl Receiver {
-    /// `exact` asks for the kernel's stamps, which cost a little.
-    pub(super) fn new(stream: &TcpStream, exact: bool) -> Self {
-        #[cfg(target_os = "linux")]
-        let stamped = exact && stamped::ask(stream);
-        #[cfg(not(target_os = "linux"))]
-        let stamped = {
-            let _ = (stream, exact);
-            false
-        };
+    /// `stamped` says that the listener was asked to [`stamp`].
+    pub(super) fn new(stamped: bool) -> Self {
         Self { stamped }
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::answer::{Answer, Delivery};
 use super::arrival::Receiver;
@@ -25,8 +25,8 @@ const WRITE_MS_MAX: u64 = 60_000;
 const REQUEST_BODY_MAX: u64 = 64 << 10;
 /// How long we wait for a client to read a refusal before we hang up.
 const LINGER_MS: u64 = 500;
-/// How long word of a client that hung up may take to reach us.
-const HUNG_UP_GRACE_MS: u64 = 20;
+/// How long word of a client that hung up may take to reach us, on a machine that is very busy.
+const HUNG_UP_GRACE_MS: u64 = 250;
 /// An answer up to this size counts as over when its only write begins; of a longer one the end.
 const LAST_WRITE_BYTES: usize = 64 << 10;
 
@@ -45,17 +45,18 @@ pub(super) async fn serve(shared: Arc<Shared>, mut stream: TcpStream, address: u
 }
 
 async fn converse(shared: &Arc<Shared>, stream: &mut TcpStream, address: u32) -> io::Result<()> {
-    let receiver = Receiver::new(stream, shared.judges_time());
+    let receiver = Receiver::new(shared.judges_time());
     let mut stop = shared.stop.clone();
     let mut buffer = vec![0u8; HEAD_BYTES_MAX];
     let mut filled = 0;
-    // When the first byte of the request at hand arrived.
+    // When the first byte of the request at hand arrived, and when the last of all.
     let mut arrived_us = None;
+    let mut last_us = 0;
     let mut out = Vec::new();
     loop {
         let taken = match Head::parse(&buffer[..filled]) {
             Ok(Some((head, length))) => {
-                let arrived_us = arrived_us.take().unwrap_or_else(|| shared.now_us());
+                let arrived_us = arrived_us.take().unwrap_or(last_us);
                 let skip = head.body_bytes.filter(|bytes| *bytes <= REQUEST_BODY_MAX);
                 let Some(skip) = skip else {
                     return refuse(stream, 413, "no request body is read here").await;
@@ -84,7 +85,8 @@ async fn converse(shared: &Arc<Shared>, stream: &mut TcpStream, address: u32) ->
                     return Ok(());
                 }
                 filled += bytes;
-                arrived_us.get_or_insert_with(|| shared.now_us().saturating_sub(lag_us));
+                last_us = shared.now_us().saturating_sub(lag_us);
+                arrived_us.get_or_insert(last_us);
                 continue;
             }
             Err(what) => return refuse(stream, 400, what).await,
@@ -100,6 +102,8 @@ async fn converse(shared: &Arc<Shared>, stream: &mut TcpStream, address: u32) ->
         }
         buffer.copy_within(left as usize..filled, 0);
         filled -= left as usize;
+        // What is left of the last read is the next request, sent without waiting.
+        arrived_us = (filled > 0).then_some(last_us);
     }
 }
 
@@ -142,14 +146,15 @@ async fn exchange(
     };
     shared.accuse(begun.violations);
     if let Some(suspicion) = begun.suspicion {
-        sleep(Duration::from_millis(HUNG_UP_GRACE_MS)).await;
-        let violation = shared.watch().confirm(&begun.requested, suspicion);
-        shared.accuse(violation);
+        // This request may itself be the one that was given up, read after the one that followed it.
+        if !has_gone_after(stream, HUNG_UP_GRACE_MS).await {
+            let violation = shared.watch().confirm(&begun.requested, suspicion);
+            shared.accuse(violation);
+        }
     }
     request.attempt = begun.requested.attempt;
     let answer = shared.responder.answer(&request, shared.moment());
-    let is_sent = !matches!(answer.delivery, Delivery::Reset | Delivery::Raw);
-    shared.watch().answered(begun.requested, &answer, is_sent);
+    shared.watch().answered(begun.requested, &answer);
     if shared.is_halted() {
         return Ok(After::Close);
     }

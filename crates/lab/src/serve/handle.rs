@@ -142,6 +142,16 @@ impl Handle {
         self.shared.watch().violations()
     }
 
+    /// Why requests are missing from the log, if they are.
+    pub fn log_fault(&self) -> Option<String> {
+        self.shared.watch().log_fault()
+    }
+
+    /// How many requests were answered.
+    pub fn request_count(&self) -> u64 {
+        self.shared.watch().request_count()
+    }
+
     /// What all requests came to.
     pub fn summary(&self) -> Summary {
         self.shared.watch().summary()

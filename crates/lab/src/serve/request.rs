@@ -94,11 +94,8 @@ impl<'a> Head<'a> {
         if !head.path.starts_with('/') {
             return Err("the target must begin with a slash");
         }
-        match head.field("connection") {
-            Some(value) if value.eq_ignore_ascii_case("close") => head.keep_alive = false,
-            Some(value) if value.eq_ignore_ascii_case("keep-alive") => head.keep_alive = true,
-            _ => {}
-        }
+        let closes = |value: &str| value.eq_ignore_ascii_case("close");
+        head.keep_alive &= !head.field("connection").is_some_and(closes);
         if head.field("transfer-encoding").is_some() {
             head.body_bytes = None;
         } else if let Some(length) = head.field("content-length") {

@@ -236,6 +236,9 @@ impl Rules {
     }
 
     fn forbids(&self, agent: &str, path: &str) -> Option<String> {
+        if self.groups.iter().all(|group| group.lines.is_empty()) {
+            return None;
+        }
         let lines = self.groups_of(agent).flat_map(|group| &group.lines);
         let matching = lines.filter(|(_, pattern)| matches(pattern, path));
         // The longest pattern decides; of two alike the one that allows.

@@ -14,7 +14,7 @@ use super::handle::Handle;
 use super::options::{Options, ServeError};
 use super::shared::{Counted, Shared};
 use super::web::Web;
-use super::{connection, control};
+use super::{arrival, connection, control};
 
 /// How long open answers may take when the server stops.
 const STOP_MS: u64 = 200;
@@ -104,6 +104,9 @@ fn spawn_all(
     control: Option<StdListener>,
 ) -> io::Result<()> {
     for (number, listener) in listeners.into_iter().enumerate() {
+        if shared.judges_time() {
+            arrival::stamp(&listener);
+        }
         let listener = TcpListener::from_std(listener)?;
         tokio::spawn(accept(shared.clone(), listener, number as u32));
     }

@@ -54,6 +54,27 @@ pub struct Requested {
     pub attempt: u32,
 }
 
+impl Requested {
+    /// The first line of a log.
+    pub(super) const LOG_HEAD: &'static str =
+        "ms\thost\taddress\tmethod\tpath\tstatus\topen\tattempt\n";
+
+    /// Its line in a log.
+    pub(super) fn log_line(&self) -> String {
+        format!(
+            "{:.3}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n",
+            self.arrived_us as f64 / 1e3,
+            self.name,
+            self.address,
+            self.method,
+            self.path,
+            self.status,
+            self.open,
+            self.attempt
+        )
+    }
+}
+
 impl fmt::Display for Requested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.arrived_us as f64 / 1e6;

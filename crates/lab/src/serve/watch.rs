@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use super::answer::Answer;
+use super::answer::{Answer, Delivery};
 use super::robots::{HOPS, Robots};
 use super::violation::{Politeness, Requested, RobotsCheck, Rule, Summary, Violation};
 
@@ -79,6 +79,8 @@ pub(super) struct Watch {
     violations: Vec<Violation>,
     summary: Summary,
     log: Option<File>,
+    /// Why the log ended early.
+    log_fault: Option<String>,
 }
 
 impl Watch {
@@ -107,6 +109,7 @@ impl Watch {
             violations: Vec::new(),
             summary: Summary::default(),
             log: None,
+            log_fault: None,
         }
     }
 
@@ -117,7 +120,7 @@ impl Watch {
 
     /// Writes every request to a file as it is answered.
     pub(super) fn log_to(&mut self, mut file: File) -> io::Result<()> {
-        file.write_all(b"ms\thost\taddress\tmethod\tpath\tstatus\topen\tattempt\n")?;
+        file.write_all(Requested::LOG_HEAD.as_bytes())?;
         self.log = Some(file);
         Ok(())
     }
@@ -253,33 +256,23 @@ impl Watch {
     }
 
     /// The answer to a request is known.
-    pub(super) fn answered(&mut self, mut requested: Requested, answer: &Answer, is_sent: bool) {
-        requested.status = if is_sent { answer.status } else { 0 };
-        let host = &mut self.hosts[requested.host as usize];
-        if &*requested.path == "/robots.txt" || requested.path.starts_with(HOPS) {
+    pub(super) fn answered(&mut self, mut requested: Requested, answer: &Answer) {
+        let Requested { host, path, .. } = &requested;
+        let is_cut_off = matches!(answer.delivery, Delivery::Reset | Delivery::HalfHead { .. });
+        if (&**path == "/robots.txt" || path.starts_with(HOPS)) && !is_cut_off {
+            let host = &mut self.hosts[*host as usize];
             host.robots.answered(answer);
             host.robots_answered |= !(300..400).contains(&answer.status);
         }
-        if let Some(log) = &mut self.log {
-            let Requested {
-                host: _,
-                number: _,
-                name,
-                address,
-                method,
-                path,
-                status,
-                open,
-                attempt,
-                arrived_us,
-            } = &requested;
-            let ms = *arrived_us as f64 / 1e3;
-            let line = format!(
-                "{ms:.3}\t{name}\t{address}\t{method}\t{path}\t{status}\t{open}\t{attempt}\n"
-            );
-            if log.write_all(line.as_bytes()).is_err() {
-                self.log = None;
-            }
+        requested.status = match answer.delivery {
+            Delivery::Reset | Delivery::Raw => 0,
+            _ => answer.status,
+        };
+        if let Some(log) = &mut self.log
+            && let Err(fault) = log.write_all(requested.log_line().as_bytes())
+        {
+            self.log_fault = Some(fault.to_string());
+            self.log = None;
         }
         self.summary.requests += 1;
         *self.summary.by_status.entry(requested.status).or_insert(0) += 1;
@@ -304,6 +297,14 @@ impl Watch {
         if self.violations.len() < VIOLATIONS_KEPT_MAX {
             self.violations.push(violation);
         }
+    }
+
+    pub(super) fn log_fault(&self) -> Option<String> {
+        self.log_fault.clone()
+    }
+
+    pub(super) fn request_count(&self) -> u64 {
+        self.summary.requests
     }
 
     pub(super) fn summary(&self) -> Summary {

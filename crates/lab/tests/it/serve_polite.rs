@@ -81,13 +81,49 @@ fn a_client_that_keeps_the_delay_is_never_accused() {
     });
     let mut connection = Connection::to(handle.origin(0));
     for number in 0..25 {
+        connection.send("GET", &format!("/{number}"), "");
+        // From when it was sent, as a crawler counts; the server may read it later than that.
         let sent = Instant::now();
-        connection.ask("GET", &format!("/{number}"), "");
-        // From the moment of sending, as a crawler counts; the server may see it later than that.
+        connection.reply("GET").unwrap();
         std::thread::sleep(Duration::from_millis(DELAY_MS).saturating_sub(sent.elapsed()));
     }
     assert_eq!(rules(&handle), []);
     assert_eq!(handle.summary().requests, 25);
+}
+
+/// The earlier of two requests is read late, because the server is busy: they were still far apart.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_busy_server_does_not_accuse_a_polite_client() {
+    let busy = Duration::from_millis(60);
+    let web = Web::custom(2, move |request| {
+        if request.path == "/busy" {
+            std::thread::sleep(busy);
+        }
+        Answer::text("fine")
+    });
+    let delay = Duration::from_millis(80);
+    let options = Options {
+        politeness: Politeness {
+            delay_ms: Some(80),
+            ..Politeness::default()
+        },
+        ..Options::default()
+    };
+    let handle = start(web, options).unwrap();
+    let mut polite = [0, 0].map(|host| Connection::to(handle.origin(host)));
+    let mut other = Connection::to(handle.origin(1));
+    other.send("GET", "/busy", "");
+    // By now the server sleeps over the other request.
+    std::thread::sleep(busy / 6);
+    polite[0].send("GET", "/first", "");
+    let sent = Instant::now();
+    std::thread::sleep(delay.saturating_sub(sent.elapsed()));
+    polite[1].send("GET", "/second", "");
+    polite
+        .iter_mut()
+        .for_each(|connection| assert!(connection.reply("GET").unwrap().whole));
+    assert_eq!(rules(&handle), []);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod components;
 mod cover_window;
 mod greedy;
 mod history_based;
+mod new_pages;
 mod out_degree;
 mod past_cover;
 mod watch;
@@ -21,6 +22,7 @@ mod watch;
 pub use arrivals::{Arrivals, Cover, Sightings};
 pub use clique::{Singletons, each_overlap};
 pub use greedy::{Pick, Until, greedy_cover, merge, upper_bound};
+pub use new_pages::NewPagesFirst;
 pub use out_degree::Last;
 pub use watch::{RECRAWL, Target};
 

@@ -43,7 +43,7 @@ use self::spool::{InTime, Merge, Spool, Spooled};
 use self::summary::Summary;
 use self::take_in::{Reach, TakeIn, Taken, Written};
 use super::crawl::config::{Config, ScopeConfig};
-use super::crawl::open_store;
+use super::live;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -102,7 +102,7 @@ impl Import {
             date_ms: date_ms.transpose()?,
         };
         let existed = directory.exists();
-        let mut store = open_store(directory)?;
+        let mut store = live::open(directory)?;
         let plan = match Plan::begin(&mut store, asked)? {
             Some(plan) => plan,
             None => {

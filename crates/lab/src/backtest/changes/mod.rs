@@ -7,7 +7,7 @@
 
 mod bound;
 mod outcome;
-mod paths;
+pub mod paths;
 mod replay;
 mod sites;
 #[cfg(test)]

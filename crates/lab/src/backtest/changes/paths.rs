@@ -11,7 +11,7 @@ use turnstone_policy::changes::DirectoryTree;
 
 /// Numbers directories as they are met; a directory comes after the one above it.
 #[derive(Debug, Default)]
-pub(super) struct Directories {
+pub struct Directories {
     /// (directory above, name) → directory.
     numbers: HashMap<(u32, String), u32>,
     parent: Vec<u32>,
@@ -20,13 +20,13 @@ pub(super) struct Directories {
 
 impl Directories {
     /// Addresses from here on are of another host.
-    pub(super) fn begin_host(&mut self) {
+    pub fn begin_host(&mut self) {
         self.top = self.parent.len() as u32;
         self.parent.push(self.top);
     }
 
     /// The directory of an address of the present host, from its first slash on.
-    pub(super) fn of(&mut self, url: &str) -> u32 {
+    pub fn of(&mut self, url: &str) -> u32 {
         let mut directory = self.top;
         for name in directory_names(url) {
             let key = (directory, name.to_owned());
@@ -39,7 +39,7 @@ impl Directories {
     }
 
     /// The tree of all directories met, with the pages in them.
-    pub(super) fn tree(self, of_page: Vec<u32>) -> DirectoryTree {
+    pub fn tree(self, of_page: Vec<u32>) -> DirectoryTree {
         DirectoryTree::new(of_page, self.parent)
     }
 }

@@ -11,7 +11,7 @@ use turnstone_crawl::Progress;
 use turnstone_frontier::Coverage;
 use turnstone_lab::number::{percent, whole};
 
-use super::summary::{bytes, upper_bound};
+use crate::commands::crawl::summary::{bytes, upper_bound};
 
 /// How often the file is written.
 const FILE_EVERY: Duration = Duration::from_secs(1);

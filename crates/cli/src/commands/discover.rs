@@ -1,0 +1,171 @@
+//! `turnstone discover DIR`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use turnstone_crawl::{Past, Round, Until};
+use turnstone_frontier::PageId;
+use turnstone_lab::number::{percent, whole};
+use turnstone_lab::table::Table;
+use turnstone_pagestore::{Entry, Position, Settled, Store};
+use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
+use turnstone_policy::{Question, Spec};
+
+use super::live::{Asked, LiveOptions, ask};
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// The most pages that are listed for people.
+const LISTED_MAX: usize = 20;
+
+/// One discovery round: fetch a few known pages again, and every new page they lead to
+///
+/// The policy chooses by where this directory's own history found new pages before. Feeds and
+/// sitemaps are candidates like any page. New pages had to be fetched anyway: they are counted
+/// apart, and overhead is what was fetched without being new.
+#[derive(Debug, Args)]
+pub(crate) struct Discover {
+    /// A crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// How many known pages to fetch again: a number, or a share of the stored pages such as 1%
+    #[arg(long, default_value = "1%")]
+    budget: String,
+    /// How to choose them (see `turnstone policies discovery`)
+    #[arg(long, default_value = "bandit", value_name = "SPEC")]
+    policy: String,
+    #[command(flatten)]
+    options: LiveOptions,
+}
+
+#[derive(Default)]
+struct Found {
+    requests: u64,
+    /// Known pages fetched again.
+    asked: u64,
+    /// New pages fetched.
+    new: u64,
+    /// New pages that were known of but did not come.
+    failed: u64,
+    /// By known page: new pages that it led to, itself or through other new ones.
+    givers: BTreeMap<PageId, u64>,
+}
+
+impl Discover {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let spec: Spec = self.policy.parse()?;
+        spec.find(Question::Discovery)?;
+        let before = Store::look(&self.directory)?;
+        let stored = before.index().stored_count();
+        let known = before.index().page_count();
+        drop(before);
+        let budget = super::refresh::budget(&self.budget, stored)?;
+        let question = turnstone_crawl::fold::DISCOVER.to_owned();
+        let asked = Asked {
+            directory: &self.directory,
+            options: &self.options,
+            round: Round { question, budget },
+            identity: format!("discover {}", self.policy),
+            past: Past::All,
+            until: Until::default(),
+        };
+        let answered = ask(asked, |_, config| {
+            let question = Discovery {
+                seed: config.random_seed.unwrap_or(1),
+                ..Discovery::default()
+            };
+            let policy = discovery::build(&spec, question)?;
+            Ok(Box::new(NewPagesFirst::new(policy)))
+        })?;
+        let store = Store::look(&self.directory)?;
+        let found = found(&store, answered.began, known)?;
+        let overhead = found.asked as f64 / found.new.max(1) as f64;
+        let mut givers: Vec<(PageId, u64)> = found.givers.into_iter().collect();
+        givers.sort_by_key(|(page, count)| (std::cmp::Reverse(*count), *page));
+        let urls: Vec<(String, u64)> = givers
+            .iter()
+            .map(|(page, count)| Ok((store.url(*page)?, *count)))
+            .collect::<anyhow::Result<_>>()?;
+        let document = json!({
+            "directory": self.directory.display().to_string(),
+            "policy": self.policy,
+            "budget": budget,
+            "requests": found.requests,
+            "asked": found.asked,
+            "new": found.new,
+            "failed": found.failed,
+            "overhead": overhead,
+            "stopped_by": answered.summary.stop.name(),
+            "from": urls.iter().map(|(url, count)| json!({"url": url, "new": count})).collect::<Vec<_>>(),
+        });
+        output.result(&document, || {
+            let mut text = format!(
+                "{}: {} new pages found by fetching {} known ones again (overhead {}); {} new URLs did not come\n",
+                self.directory.display(),
+                whole(found.new),
+                whole(found.asked),
+                percent(overhead),
+                whole(found.failed),
+            );
+            let mut table = Table::new(&["new pages", "found through"]);
+            for (url, count) in urls.iter().take(LISTED_MAX) {
+                table.row([whole(*count), url.clone()]);
+            }
+            text += "\n";
+            text += &table.text();
+            text
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+/// What a round found, from the journal: every page with a number from `known` on is new.
+fn found(store: &Store, began: Position, known: usize) -> anyhow::Result<Found> {
+    let mut found = Found::default();
+    // New pages: the known page whose fetch first led to them.
+    let mut through: BTreeMap<PageId, PageId> = BTreeMap::new();
+    let mut scan = store.scan(began);
+    let mut links = Vec::new();
+    while let Some((_, _, entry)) = scan.next()? {
+        let Entry::Outcome(outcome) = entry else {
+            continue;
+        };
+        let (page, is_new) = (outcome.page, outcome.page.index() >= known);
+        found.requests += u64::from(outcome.facts.requests);
+        let giver = if is_new {
+            through.get(&page).copied()
+        } else {
+            Some(page)
+        };
+        match outcome.settled {
+            Settled::Fetched(_) if is_new => {
+                found.new += 1;
+                if let Some(giver) = giver {
+                    *found.givers.entry(giver).or_default() += 1;
+                }
+            }
+            Settled::Fetched(_) => found.asked += 1,
+            Settled::Moved(to) => {
+                found.asked += u64::from(!is_new);
+                if let (true, Some(giver)) = (to.index() >= known, giver) {
+                    through.entry(to).or_insert(giver);
+                }
+            }
+            Settled::Failed(_) if outcome.facts.requests > 0 => {
+                found.asked += u64::from(!is_new);
+                found.failed += u64::from(is_new);
+            }
+            Settled::Failed(_) => {}
+        }
+        links.clear();
+        outcome.links.read(&mut links);
+        for link in links.iter().filter(|link| link.index() >= known) {
+            if let Some(giver) = giver {
+                through.entry(*link).or_insert(giver);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,149 @@
+//! What every command that asks the live web shares: the directory, the client, the WARC files,
+//! the loop with its signals and its view.
+
+mod hosts_file;
+mod options;
+mod rounds;
+mod view;
+
+pub(crate) use options::LiveOptions;
+pub(crate) use rounds::{Asked, ask};
+
+use std::path::Path;
+
+use tokio::sync::watch;
+use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
+use turnstone_fetch::{AllowPrivate, Guard, Identity, Limits};
+use turnstone_frontier::Policy;
+use turnstone_pagestore::{Store, warc};
+
+use super::crawl::config::Config;
+use crate::exit::Usage;
+
+/// Opens the crawl directory, or makes it.
+pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
+    let command: Vec<String> = std::env::args().skip(1).take(1).collect();
+    let holder = format!(
+        "process {} (turnstone {})",
+        std::process::id(),
+        command.join(" ")
+    );
+    if directory.join("store/journal").exists() {
+        return Ok(Store::open(directory, &holder)?);
+    }
+    if directory.exists() && !directory.is_dir() {
+        return Err(Usage::of(
+            "--output",
+            format!("{} is not a directory", directory.display()),
+        )
+        .into());
+    }
+    Ok(Store::create(directory, &holder)?)
+}
+
+/// Who asks, and whom.
+pub(crate) fn client_config(
+    config: &Config,
+    plan: &Plan,
+    hosts_file: Option<&Path>,
+) -> anyhow::Result<turnstone_fetch::Config> {
+    let identity = match &config.contact {
+        None => Identity::loopback_only(),
+        Some(contact) => {
+            Identity::with_contact(contact).map_err(|error| Usage::of("--contact", error))?
+        }
+    };
+    let private = match &config.allow_private {
+        None => AllowPrivate::default(),
+        Some(text) => text
+            .parse()
+            .map_err(|error| Usage::of("--allow-private", error))?,
+    };
+    let resolver = hosts_file.map(hosts_file::read).transpose()?;
+    Ok(turnstone_fetch::Config {
+        guard: Guard {
+            private,
+            ..Guard::default()
+        },
+        limits: Limits {
+            body_bytes_max: plan.body_bytes_max,
+            fetches_open_max: plan.connections.max(1) * 2,
+            ..Limits::default()
+        },
+        resolver,
+        ..turnstone_fetch::Config::new(identity)
+    })
+}
+
+/// The WARC files, cut to what the journal acknowledges.
+pub(crate) fn archive(
+    directory: &Path,
+    store: &Store,
+    config: &Config,
+) -> anyhow::Result<Option<(warc::Writer, [u8; 16])>> {
+    if config.warc == Some(false) {
+        return Ok(None);
+    }
+    let namespace = store.namespace();
+    let mut settings = warc::Settings::new("crawl", namespace);
+    let software = concat!("turnstone/", env!("CARGO_PKG_VERSION"));
+    settings.info = vec![
+        ("software".into(), software.into()),
+        ("format".into(), "WARC File Format 1.1".into()),
+        (
+            "conformsTo".into(),
+            "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/".into(),
+        ),
+        ("robots".into(), "obey".into()),
+        (
+            "description".into(),
+            format!("policy {}", config.policy.as_deref().unwrap_or("rankmass")),
+        ),
+    ];
+    if let Some(contact) = &config.contact {
+        settings.info.push(("operator".into(), contact.clone()));
+    }
+    let ends = store
+        .index()
+        .capture()
+        .map_or(warc::Ends::default(), |last| warc::Ends {
+            file: last.file,
+            warc_len: last.file_end,
+            index_len: last.index_end,
+        });
+    let folder = Box::new(warc::RealFolder);
+    let (writer, _) = warc::Writer::open(&directory.join("warc"), settings, ends, folder)?;
+    Ok(Some((writer, namespace)))
+}
+
+/// Runs the crawl, shows it, and ends it when told to.
+pub(crate) async fn drive<P: Policy>(parts: Parts<P>, directory: &Path) -> anyhow::Result<Summary> {
+    let (stop, told) = watch::channel(StopLevel::Run);
+    let (crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
+    let signals = tokio::spawn(signals(stop));
+    let view = tokio::spawn(view::show(progress, directory.to_owned()));
+    let summary = crawl.run(told).await;
+    signals.abort();
+    // The view ends with its channel.
+    let _ = view.await;
+    Ok(summary?)
+}
+
+/// SIGINT and SIGTERM end the crawl cleanly; a second one at once.
+async fn signals(stop: watch::Sender<StopLevel>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return;
+    };
+    for level in [StopLevel::Finish, StopLevel::AtOnce] {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        stop.send_replace(level);
+    }
+    std::future::pending::<()>().await;
+}

@@ -1,0 +1,60 @@
+//! Flags of the commands that go on with a crawl directory: each overrules `turnstone.toml` for
+//! this run.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::commands::crawl::config::Config;
+
+/// How the live web is asked.
+#[derive(Debug, Args)]
+pub(crate) struct LiveOptions {
+    /// The least time between two requests to a host [default: as in turnstone.toml, else 1s]
+    #[arg(long, value_name = "TIME")]
+    delay: Option<String>,
+    /// The most requests open at a host [default: as in turnstone.toml, else 1]
+    #[arg(long, value_name = "N")]
+    open: Option<u32>,
+    /// The most requests under way [default: as in turnstone.toml, else 64]
+    #[arg(long, value_name = "N")]
+    connections: Option<usize>,
+    /// Keep no WARC files
+    #[arg(long)]
+    no_warc: bool,
+    /// An e-mail address or URL where site owners can reach you; needed for anything but loopback
+    #[arg(long, value_name = "ADDRESS")]
+    contact: Option<String>,
+    /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
+    #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
+    allow_private: Option<String>,
+    /// For policies that draw at random [default: as in turnstone.toml, else 1]
+    #[arg(long = "seed", value_name = "N")]
+    random_seed: Option<u64>,
+    /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
+    #[arg(long, value_name = "FILE")]
+    pub(super) hosts_file: Option<PathBuf>,
+    /// Let the crawl's clock run this many times faster than time: for tests on loopback only
+    #[arg(long, hide = true, default_value_t = 1)]
+    pub(super) clock_scale: u32,
+}
+
+impl LiveOptions {
+    /// What was asked when the crawl began, overruled.
+    pub(crate) fn over(&self, config: &mut Config) {
+        fn over<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {
+            if flag.is_some() {
+                value.clone_from(flag);
+            }
+        }
+        over(&mut config.politeness.delay, &self.delay);
+        over(&mut config.politeness.open, &self.open);
+        over(&mut config.limits.connections, &self.connections);
+        over(&mut config.contact, &self.contact);
+        over(&mut config.allow_private, &self.allow_private);
+        over(&mut config.random_seed, &self.random_seed);
+        if self.no_warc {
+            config.warc = Some(false);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! One round of a question, asked of the live web in a crawl directory.
+//!
+//! The directory's own history is what the policy knows; what comes of the round goes into the
+//! same history.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use turnstone_crawl::fold::{self, Founding, Past};
+use turnstone_crawl::{Clock, Parts, Plan, Round, Summary, Until};
+use turnstone_fetch::Client;
+use turnstone_frontier::Policy;
+use turnstone_pagestore::{Position, Store};
+
+use super::{LiveOptions, archive, client_config, drive, open};
+use crate::commands::crawl;
+use crate::commands::crawl::config::Config;
+
+/// What a round asks.
+pub(crate) struct Asked<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) options: &'a LiveOptions,
+    pub(crate) round: Round,
+    /// The policy, with all that its decisions hang on.
+    pub(crate) identity: String,
+    pub(crate) past: Past,
+    pub(crate) until: Until,
+}
+
+/// What came of a round: how it ended, and where in the journal it began.
+pub(crate) struct Answered {
+    pub(crate) summary: Summary,
+    pub(crate) began: Position,
+}
+
+/// Runs a round. `make` makes the policy from the directory's store.
+pub(crate) fn ask(
+    asked: Asked<'_>,
+    make: impl Fn(&Store, &Config) -> anyhow::Result<Box<dyn Policy>>,
+) -> anyhow::Result<Answered> {
+    let Asked {
+        directory,
+        options,
+        round,
+        identity,
+        past,
+        until,
+    } = asked;
+    let mut config = Config::read(directory)?.unwrap_or_default();
+    options.over(&mut config);
+    let seeds = crawl::seeds(&config)?;
+    let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
+    plan.until = until;
+    plan.round = Some(round);
+    let client = client_config(&config, &plan, options.hosts_file.as_deref())?;
+    anyhow::ensure!(
+        directory.join("store/journal").exists(),
+        "{}: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",
+        directory.display()
+    );
+    let store = open(directory)?;
+    let clock = Clock::resume(store.index(), options.clock_scale);
+    let began = store.end();
+    let policy = make(&store, &config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the network runtime")?;
+    let summary = runtime.block_on(async {
+        let founding = Founding {
+            plan: &plan,
+            identity: &identity,
+            past,
+        };
+        let folded = fold::fold_free(&store, founding, policy)?;
+        let archive = archive(directory, &store, &config)?;
+        let parts = Parts {
+            folded,
+            client: Client::new(client)?,
+            clock,
+            archive,
+            identity,
+            plan,
+            store,
+        };
+        drive(parts, directory).await
+    });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    Ok(Answered {
+        summary: summary?,
+        began,
+    })
+}

@@ -1,0 +1,270 @@
+//! `turnstone refresh DIR`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use turnstone_crawl::{Past, Round, Until, View};
+use turnstone_frontier::{Change, Fault, PageId};
+use turnstone_lab::freshness;
+use turnstone_lab::number::{percent, whole};
+use turnstone_lab::stored::StoredPages;
+use turnstone_lab::table::Table;
+use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
+use turnstone_policy::{Question, Spec, changes};
+
+use super::live::{Asked, LiveOptions, ask};
+use crate::exit::{Exit, Usage};
+use crate::output::Output;
+
+/// The most changed pages that are listed for people.
+const LISTED_MAX: usize = 40;
+
+/// One cycle of change detection: fetch a few stored pages again and find those that changed
+///
+/// The policy chooses by what this directory's own history tells. Pages are asked for with
+/// conditional requests; new versions go into the WARC files, unchanged pages as revisits.
+#[derive(Debug, Args)]
+pub(crate) struct Refresh {
+    /// A crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// How many pages to fetch: a number, or a share of the stored pages such as 5%
+    #[arg(long, default_value = "5%")]
+    budget: String,
+    /// How to choose them (see `turnstone policies changes`)
+    #[arg(long, default_value = "cohorts:ahead=16", value_name = "SPEC")]
+    policy: String,
+    /// Say what changed: title, size of the text, links gained and lost
+    #[arg(long)]
+    diff: bool,
+    #[command(flatten)]
+    options: LiveOptions,
+}
+
+/// A page that is not as it was.
+struct Changed {
+    page: PageId,
+    url: String,
+    what: &'static str,
+    words: Vec<String>,
+}
+
+impl Refresh {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let spec: Spec = self.policy.parse()?;
+        spec.find(Question::Changes)?;
+        if spec.name() == "cluster-neighbours" {
+            let what = "a crawl directory does not keep the words that clusters are made of; \
+                        choose another policy";
+            return Err(Usage::of("--policy", what).into());
+        }
+        let stored = Store::look(&self.directory)?.index().stored_count();
+        let budget = budget(&self.budget, stored)?;
+        let question = "refresh".to_owned();
+        let asked = Asked {
+            directory: &self.directory,
+            options: &self.options,
+            round: Round { question, budget },
+            identity: format!("refresh {}", self.policy),
+            past: Past::Stored,
+            until: Until::default(),
+        };
+        let answered = ask(asked, |store, config| {
+            let view = View::stored(store)?;
+            let pages = StoredPages::read(store, view.numbered())?;
+            Ok(changes::build(
+                &spec,
+                &pages,
+                config.random_seed.unwrap_or(1),
+            )?)
+        })?;
+        let store = Store::look(&self.directory)?;
+        let found = self.found(&store, answered.began)?;
+        let freshness = freshness::estimate(&store, store.index().latest())?;
+        let (fetched, changed) = (found.fetched, found.changed.len() as u64);
+        let ratio = changed as f64 / (fetched.max(1)) as f64;
+        let document = json!({
+            "directory": self.directory.display().to_string(),
+            "policy": self.policy,
+            "budget": budget,
+            "requests": found.requests,
+            "fetched": fetched,
+            "changed": changed,
+            "change_ratio": ratio,
+            "new_links": found.new_pages,
+            "freshness": freshness.share,
+            "stopped_by": answered.summary.stop.name(),
+            "pages": found.changed.iter().map(|page| json!({
+                "url": page.url, "page": page.page.0, "what": page.what, "diff": page.words,
+            })).collect::<Vec<_>>(),
+        });
+        output.result(&document, || {
+            let mut text = format!(
+                "{}: {} of {} pages fetched had changed ({}); {} new pages are known\n",
+                self.directory.display(),
+                whole(changed),
+                whole(fetched),
+                percent(ratio),
+                whole(found.new_pages),
+            );
+            text += &match freshness.share {
+                Some(share) => format!(
+                    "about {} of the {} stored pages are current (estimated from {} revisits)\n",
+                    percent(share),
+                    whole(freshness.pages),
+                    whole(freshness.revisits)
+                ),
+                None => {
+                    "how fresh the store is cannot be told before a page was fetched twice\n".into()
+                }
+            };
+            let mut table = Table::new(&["what", "page"]);
+            for page in found.changed.iter().take(LISTED_MAX) {
+                table.row([page.what.to_owned(), page.url.clone()]);
+                for line in &page.words {
+                    table.row([String::new(), format!("  {line}")]);
+                }
+            }
+            text += "\n";
+            text += &table.text();
+            if found.changed.len() > LISTED_MAX {
+                text += &format!(
+                    "… and {} more (--json lists all)\n",
+                    found.changed.len() - LISTED_MAX
+                );
+            }
+            text
+        })?;
+        Ok(Exit::Done)
+    }
+
+    /// What the round found, from the journal.
+    fn found(&self, store: &Store, began: Position) -> anyhow::Result<Found> {
+        let mut found = Found::default();
+        let mut scan = store.scan(began);
+        while let Some((_, _, entry)) = scan.next()? {
+            let outcome = match entry {
+                Entry::Outcome(outcome) => outcome,
+                Entry::Page { .. } => {
+                    found.new_pages += 1;
+                    continue;
+                }
+                _ => continue,
+            };
+            found.requests += u64::from(outcome.facts.requests);
+            let what = match outcome.settled {
+                Settled::Fetched(Change::Changed) => "changed",
+                Settled::Moved(_) => "moved",
+                Settled::Failed(Fault::Gone) => "gone",
+                Settled::Fetched(_) => {
+                    found.fetched += 1;
+                    continue;
+                }
+                Settled::Failed(_) => continue,
+            };
+            found.fetched += 1;
+            let mut words = Vec::new();
+            if self.diff && what == "changed" {
+                words = difference(store, outcome.before, &outcome)?;
+            }
+            found.changed.push(Changed {
+                page: outcome.page,
+                url: store.url(outcome.page)?,
+                what,
+                words,
+            });
+        }
+        Ok(found)
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    requests: u64,
+    fetched: u64,
+    new_pages: u64,
+    changed: Vec<Changed>,
+}
+
+/// How many pages a budget means.
+pub(super) fn budget(text: &str, stored: u64) -> anyhow::Result<u64> {
+    let wrong = || {
+        Usage::of(
+            "--budget",
+            format!("'{text}' is not a number or a share like 5%"),
+        )
+    };
+    let budget = match text.strip_suffix('%') {
+        Some(share) => {
+            let share: f64 = share.trim().parse().map_err(|_| wrong())?;
+            if !(share > 0.0 && share <= 100.0) {
+                return Err(wrong().into());
+            }
+            ((stored as f64 * share / 100.0).round() as u64).max(1)
+        }
+        None => text.parse().map_err(|_| wrong())?,
+    };
+    if budget == 0 {
+        return Err(Usage::of("--budget", "a round needs at least one fetch").into());
+    }
+    Ok(budget)
+}
+
+/// What changed between two fetches of a page, in words.
+fn difference(
+    store: &Store,
+    before: Position,
+    after: &turnstone_pagestore::Outcome<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let Some((old, old_links)) = copy_before(store, before)? else {
+        return Ok(vec!["it was not stored before".into()]);
+    };
+    let new = &after.facts;
+    let mut words = Vec::new();
+    if old.title != new.title {
+        words.push(format!("title: \"{}\", was \"{}\"", new.title, old.title));
+    }
+    if old.words != new.words {
+        let more = i64::from(new.words) - i64::from(old.words);
+        words.push(format!(
+            "text: {} words ({more:+})",
+            whole(u64::from(new.words))
+        ));
+    }
+    let mut links = Vec::new();
+    after.links.read(&mut links);
+    let gained = links
+        .iter()
+        .filter(|link| !old_links.contains(link))
+        .count();
+    let lost = old_links
+        .iter()
+        .filter(|link| !links.contains(link))
+        .count();
+    if gained + lost > 0 {
+        words.push(format!("links: {} (+{gained}, -{lost})", links.len()));
+    }
+    if words.is_empty() {
+        words.push("its text reads differently".into());
+    }
+    Ok(words)
+}
+
+/// The last copy before an outcome, with its links.
+fn copy_before(
+    store: &Store,
+    mut at: Position,
+) -> anyhow::Result<Option<(Facts, std::collections::HashSet<PageId>)>> {
+    while at != Position(0) {
+        let outcome = store.outcome_at(at)?;
+        if let Settled::Fetched(_) = outcome.settled {
+            let mut links = Vec::new();
+            let known = store.links_before(Position(at.0 + 1));
+            let links = turnstone_frontier::Links::links_of(&known, outcome.page, &mut links);
+            return Ok(Some((outcome.facts, links.iter().copied().collect())));
+        }
+        at = outcome.before;
+    }
+    Ok(None)
+}
