@@ -51,7 +51,7 @@ pub struct Keyer {
 
 impl Keyer {
     /// With the secret of a crawl.
-    pub(crate) fn new(secret: [u8; 16]) -> Self {
+    pub fn new(secret: [u8; 16]) -> Self {
         Self { secret }
     }
 

@@ -5,6 +5,7 @@ mod bad_input;
 mod changes;
 mod coverage;
 mod discovery;
+mod import;
 mod importance;
 mod live;
 mod liveness;
