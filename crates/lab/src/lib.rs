@@ -13,5 +13,6 @@ pub mod info;
 pub mod number;
 pub mod replay;
 pub mod report;
+mod requests;
 pub mod table;
 pub mod web;

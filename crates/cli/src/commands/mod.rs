@@ -4,6 +4,7 @@ mod backtest;
 mod bonus;
 mod completions;
 mod generate;
+mod groups;
 mod info;
 mod policies;
 mod rank;
