@@ -8,6 +8,7 @@ mod directory;
 mod discover;
 mod export;
 mod generate;
+mod groups;
 mod import;
 mod info;
 mod live;
