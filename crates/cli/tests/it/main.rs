@@ -1,5 +1,5 @@
 //! The binary as a user meets it, and the rules of the house.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod bad_input;
 mod changes;
