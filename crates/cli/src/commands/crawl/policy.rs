@@ -51,6 +51,11 @@ impl Chosen {
             damping: fraction("--damping", config.damping.unwrap_or(0.85))?,
             epsilon: fraction("--until coverage", epsilon)?,
         };
+        if spec.get("nodes") == Some("site") {
+            let what = "nodes=site needs hosts numbered by site, which a live crawl does not do; \
+                        choose nodes=host";
+            return Err(Usage::of("--policy", what).into());
+        }
         let chosen = Self {
             spec,
             text,
