@@ -158,6 +158,8 @@ pub struct Crawl<P> {
     pub(crate) last_shown: Option<Instant>,
     pub(crate) started: Instant,
     pub(crate) paused: Option<String>,
+    /// What the last request without an answer met; nothing once an answer came.
+    pub(crate) trouble: Option<String>,
     /// Whether to go on; looked at while the crawl stands still.
     orders: Option<watch::Receiver<StopLevel>>,
 }
@@ -238,6 +240,7 @@ impl<P: Policy> Crawl<P> {
             last_shown: None,
             started: Instant::now(),
             paused: None,
+            trouble: None,
             orders: None,
             quotas: HashMap::new(),
             plan,

@@ -29,14 +29,44 @@ fn wrong_arguments_make_no_directory() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     fs::write(here.join("file"), "mine").unwrap();
-    check(here, "crawl nonsense -o x", 2, &["nonsense", "https://example.org/"]);
+    check(
+        here,
+        "crawl nonsense -o x",
+        2,
+        &["nonsense", "https://example.org/"],
+    );
     check(here, "crawl ftp://example.org/ -o x", 2, &["ftp"]);
     check(here, "crawl -o x", 2, &["SEED"]);
-    check(here, "crawl https://example.org/ -o x", 2, &["--contact", "example.org"]);
-    check(here, "crawl http://127.0.0.1:9/ -o x --until size=3", 2, &["--until", "size"]);
-    check(here, "crawl http://127.0.0.1:9/ -o x --policy lucky", 2, &["lucky"]);
-    check(here, "crawl http://127.0.0.1:9/ -o file --allow-private", 2, &["file"]);
-    check(here, "crawl http://127.0.0.1:9/ -o /proc/x --allow-private", 1, &["/proc/x"]);
+    check(
+        here,
+        "crawl https://example.org/ -o x",
+        2,
+        &["--contact", "example.org"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o x --until size=3",
+        2,
+        &["--until", "size"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o x --policy lucky",
+        2,
+        &["lucky"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o file --allow-private",
+        2,
+        &["file"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o /proc/x --allow-private",
+        1,
+        &["/proc/x"],
+    );
     assert!(!here.join("x").exists());
     assert_eq!(fs::read_to_string(here.join("file")).unwrap(), "mine");
 }

@@ -26,7 +26,9 @@ fn graph() -> LinkGraph {
     let mut links = Vec::new();
     for page in 0..PAGES {
         for _ in 0..dice.below(9) {
-            let target = dice.below(u64::from(PAGES)).min(dice.below(u64::from(PAGES)));
+            let target = dice
+                .below(u64::from(PAGES))
+                .min(dice.below(u64::from(PAGES)));
             links.push((page, target as u32));
         }
     }
@@ -75,7 +77,9 @@ fn check(arguments: &str, policy: Box<dyn Policy>, pages_max: usize) {
     let mut lab = Explore::start(&graph, &[PageId(0)], policy);
     let mut expected = Vec::new();
     let met = |lab: &Explore<'_, Box<dyn Policy>>| {
-        lab.scheduler().coverage().is_some_and(|proven| proven.met())
+        lab.scheduler()
+            .coverage()
+            .is_some_and(|proven| proven.met())
     };
     while lab.stored_count() < pages_max
         && !met(&lab)
