@@ -26,6 +26,10 @@ use crate::view::{Numbers, View, Viewed, outcome_event};
 /// The question whose policies learn from every round.
 pub const DISCOVER: &str = "discover";
 
+/// What stands for the policy where an old crawl was imported: it handed nothing out, so there is
+/// nothing in which another policy could differ.
+pub const IMPORT: &str = "import";
+
 /// The longest description of a policy that a checkpoint may carry.
 const IDENTITY_BYTES_MAX: u64 = 64 << 10;
 
@@ -110,7 +114,8 @@ pub fn fold<P: Policy>(
     make: impl Fn() -> P,
 ) -> Result<Folded<P>, FoldError> {
     let sessions = store.index().sessions();
-    let same = sessions.iter().all(|s| s.policy == founding.identity);
+    let mut crawls = sessions.iter().filter(|s| s.policy != IMPORT);
+    let same = crawls.all(|s| s.policy == founding.identity);
     if same && founding.past == Past::All {
         if let Some(start) = restore(store, founding.identity, &make)
             && let Ok(folded) = run(store, founding, start, Mode::Exact)

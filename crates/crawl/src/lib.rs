@@ -19,6 +19,7 @@
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
 //! | `page` | what a task makes of an answer |
+//! | [`stored`] | the same for answers that another crawler stored |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
 //! | `survey` | whether a page is still there |
@@ -43,6 +44,7 @@ mod robots;
 pub mod run;
 mod seeds;
 mod show;
+pub mod stored;
 mod survey;
 mod tell;
 mod verdict;
@@ -57,4 +59,5 @@ pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
 pub use survey::ALIVE;
+pub use verdict::{change, still_current};
 pub use view::View;

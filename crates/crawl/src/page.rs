@@ -16,7 +16,7 @@ use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
 use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::{
-    Client, FetchError, Method, Redirect, Request, Response, Truncation, Url, Validators,
+    Client, FetchError, Limits, Method, Redirect, Request, Response, Truncation, Url, Validators,
     retry_after,
 };
 use turnstone_frontier::PageId;
@@ -42,6 +42,33 @@ pub(crate) struct Context {
     /// The least time between two requests to a host.
     pub(crate) delay: Duration,
     pub(crate) archivist: Option<Archivist>,
+}
+
+impl Context {
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            keyer: &self.keyer,
+            keys: &self.keys,
+            pages: &self.limits,
+            bodies: self.client.limits(),
+            agent: &self.agent,
+            obey_nofollow: self.obey_nofollow,
+            surveys: self.surveys,
+        }
+    }
+}
+
+/// How bodies are read, live or from an old crawl.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) keyer: &'a Keyer,
+    pub(crate) keys: &'a KeyOptions,
+    pub(crate) pages: &'a PageLimits,
+    pub(crate) bodies: &'a Limits,
+    pub(crate) agent: &'a str,
+    pub(crate) obey_nofollow: bool,
+    /// Whether pages are judged rather than crawled.
+    pub(crate) surveys: bool,
 }
 
 /// A page to ask for.
@@ -149,32 +176,14 @@ fn read(
         .map_or(0, |since| {
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         });
-    let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
-    let content_type = header("content-type");
+    let payload = warc::Payload::new(&response.body);
     let mut facts = Facts {
-        status: response.status,
         requests: response.requests_sent,
-        body_bytes: response.body.len() as u64,
         milliseconds: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
         wall_ms,
-        mime: mime(content_type),
         ..Facts::default()
     };
-    let validators = Validators::of(&response.headers);
-    if let Some(validators) = &validators {
-        facts.etag = validators.etag().unwrap_or_default().to_owned();
-        facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
-    }
-    let payload = warc::Payload::new(&response.body);
-    let has_body = (200..300).contains(&response.status);
-    if has_body {
-        facts.digest = Some(payload.digest().0);
-    }
-    let (links, soft) = if has_body {
-        read_body(context, url, &response, &mut facts)
-    } else {
-        (Vec::new(), None)
-    };
+    let (links, soft) = read_response(&context.reading(), url, (&response, payload), &mut facts);
     let capture = context
         .archivist
         .as_ref()
@@ -192,16 +201,38 @@ fn read(
     }
 }
 
+/// Reads what a response tells of its page.
+pub(crate) fn read_response(
+    reading: &Reading<'_>,
+    url: &Url,
+    (response, payload): (&Response, warc::Payload<'_>),
+    facts: &mut Facts,
+) -> (Vec<Found>, Option<Box<PageFacts>>) {
+    let content_type = response.headers.get("content-type");
+    facts.status = response.status;
+    facts.body_bytes = response.body.len() as u64;
+    facts.mime = mime(content_type.and_then(|value| value.to_str().ok()));
+    if let Some(validators) = Validators::of(&response.headers) {
+        facts.etag = validators.etag().unwrap_or_default().to_owned();
+        facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
+    }
+    if !(200..300).contains(&response.status) {
+        return (Vec::new(), None);
+    }
+    facts.digest = Some(payload.digest().0);
+    read_body(reading, url, response, facts)
+}
+
 /// Reads title, text and links of a body.
 fn read_body(
-    context: &Context,
+    reading: &Reading<'_>,
     url: &Url,
     response: &Response,
     facts: &mut Facts,
 ) -> (Vec<Found>, Option<Box<PageFacts>>) {
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
-    let decoded = response.decoded(context.client.limits());
+    let decoded = response.decoded(reading.bodies);
     let body: &[u8] = &decoded.body;
     let media = media_of(content_type, body);
     match media {
@@ -210,10 +241,10 @@ fn read_body(
                 url,
                 content_type,
                 body,
-                agent: &context.agent,
+                agent: reading.agent,
             };
-            let page = read_page(input, &context.limits);
-            let soft = context
+            let page = read_page(input, reading.pages);
+            let soft = reading
                 .surveys
                 .then(|| Box::new(PageFacts::of_page(url, url, response.status, &page)));
             facts.text_hash = page.fingerprint.text_hash;
@@ -223,16 +254,16 @@ fn read_body(
             let mut wishes = PageWishes::default();
             for value in response.headers.get_all("x-robots-tag") {
                 if let Ok(value) = value.to_str() {
-                    wishes.add_header(value, &context.agent);
+                    wishes.add_header(value, reading.agent);
                 }
             }
             wishes.merge(&page.wishes);
-            if wishes.nofollow && context.obey_nofollow {
+            if wishes.nofollow && reading.obey_nofollow {
                 facts.detail = "nofollow: its links were not taken".to_owned();
                 return (Vec::new(), soft);
             }
             let links = page.links.into_iter().filter(|link| link.kind.is_page());
-            (distinct(context, links.map(|link| link.url)), soft)
+            (distinct(reading, links.map(|link| link.url)), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -244,7 +275,7 @@ fn read_body(
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
             let entries = list.entries.into_iter().map(|entry| entry.url);
-            (distinct(context, entries), None)
+            (distinct(reading, entries), None)
         }
         Media::Text | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => {
             facts.text_hash = list_hash(facts);
@@ -254,17 +285,17 @@ fn read_body(
 }
 
 /// What is not a page with text is the same only if its bytes are.
-fn list_hash(facts: &Facts) -> u64 {
+pub(crate) fn list_hash(facts: &Facts) -> u64 {
     let digest = facts.digest.unwrap_or_default();
     let [a, b, c, d, e, f, g, h, ..] = digest;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Each page once, in the order of the document.
-fn distinct(context: &Context, urls: impl Iterator<Item = Url>) -> Vec<Found> {
+fn distinct(reading: &Reading<'_>, urls: impl Iterator<Item = Url>) -> Vec<Found> {
     let mut seen = HashSet::new();
     let found = urls.map(|url| Found {
-        key: context.keyer.key(&canonical_key(&url, &context.keys)),
+        key: reading.keyer.key(&canonical_key(&url, reading.keys)),
         url,
     });
     found.filter(|found| seen.insert(found.key)).collect()

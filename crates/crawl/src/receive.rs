@@ -232,11 +232,7 @@ impl<P: Policy> Crawl<P> {
         mut facts: Facts,
         found: &[page::Found],
     ) -> Result<(), CrawlError> {
-        let change = match self.store.copy(page)? {
-            None => Change::New,
-            Some(copy) if copy.text_hash == facts.text_hash => Change::Unchanged,
-            Some(_) => Change::Changed,
-        };
+        let change = verdict::change(self.store.copy(page)?.as_ref(), &facts);
         facts.novel = !self.store.index().has_text(facts.text_hash);
         if let (true, Some(budgets)) = (facts.novel, &self.plan.patterns) {
             let host = self.store.index().host(page);
@@ -254,16 +250,8 @@ impl<P: Policy> Crawl<P> {
     /// The copy is still current: so are its links and its text.
     fn not_modified(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
         if let Some(copy) = self.store.copy(page)? {
-            facts.text_hash = copy.text_hash;
-            facts.simhash = copy.simhash;
-            facts.words = copy.words;
-            facts.title = copy.title;
-            facts.digest = copy.digest;
+            verdict::still_current(&mut facts, copy);
             facts.duplicate_of = Some(page);
-            if facts.etag.is_empty() && facts.last_modified.is_empty() {
-                facts.etag = copy.etag;
-                facts.last_modified = copy.last_modified;
-            }
         }
         let mut buffer = Vec::new();
         let links = self.store.links_of(page, &mut buffer).to_vec();

@@ -16,6 +16,7 @@ pub mod info;
 pub mod number;
 pub mod replay;
 pub mod report;
+mod requests;
 pub mod serve;
 pub mod stored;
 pub mod table;

@@ -8,6 +8,8 @@ mod directory;
 mod discover;
 mod export;
 mod generate;
+mod groups;
+mod import;
 mod info;
 mod live;
 mod policies;
@@ -37,6 +39,8 @@ pub(crate) enum Command {
     Why(why::Why),
     /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
     Report(report::Report),
+    /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
+    Import(import::Import),
     /// Look for new pages: fetch a few known pages again, and every new page they lead to
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
@@ -79,6 +83,7 @@ impl Command {
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),
             Self::Report(command) => command.run(output),
+            Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
             Self::Revive(command) => command.run(output),

@@ -501,3 +501,25 @@ fn what_is_no_crawl_directory_is_refused_in_one_line() {
     let ran = turnstone(folder.path(), "status c");
     assert!(ran.err.contains("turnstone.toml"), "{}", ran.err);
 }
+
+#[test]
+fn a_directory_without_seeds_can_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(turnstone_pagestore::Store::create(&folder.path().join("c"), "a test").unwrap());
+    let seen = done(folder.path(), "status c --json").json();
+    assert_eq!(
+        (&seen["pages"], &seen["guaranteed"]),
+        (&0.into(), &Value::Null)
+    );
+    assert_eq!(
+        done(folder.path(), "why c http://a.example/ --json").json()["known"],
+        false
+    );
+    done(folder.path(), "report c");
+    let history = turnstone(folder.path(), "export history c -o h");
+    assert!(
+        history.err.contains("there is no history"),
+        "{}",
+        history.err
+    );
+}

@@ -223,8 +223,8 @@ fn slow_order(spec: &str, past: &Past<'_>, now: usize) -> Vec<u32> {
         }
         "cov" => last(false).greedy().iter().map(|pick| pick.0).collect(),
         "cov:last=nonempty" => last(true).greedy().iter().map(|pick| pick.0).collect(),
-        "cov-win" => cover_window(past, (1.0, 0.02, 0.001, 0.0)),
-        "cov-win:again=0.5,decay=0.5,least=0.2" => cover_window(past, (0.5, 0.5, 0.2, 0.0)),
+        "cov-win" => cover_window(past, (1.0, 0.02, 0.001, 0.1)),
+        "cov-win:again=0.5,decay=0.5,least=0.2" => cover_window(past, (0.5, 0.5, 0.2, 0.1)),
         "cov-win:few=1" => cover_window(past, (1.0, 0.02, 0.001, 1.0)),
         other => panic!("no definition of {other}"),
     }

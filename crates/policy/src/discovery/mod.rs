@@ -176,7 +176,7 @@ pub const POLICIES: &[PolicyInfo] = &[
             },
             ParameterInfo {
                 name: "few",
-                default: "0",
+                default: "0.1",
                 meaning: "a recrawl that saw so many new pages weighs half as much as one that \
                           saw very many; 0: all recrawls weigh the same",
             },
@@ -215,7 +215,7 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
     };
     let few = || {
         let wanted = "a number from 0 to 1000000";
-        spec.read("few", 0.0, wanted, |value| {
+        spec.read("few", 0.1, wanted, |value| {
             let number: f64 = value.parse().ok()?;
             (0.0..=1e6).contains(&number).then_some(number)
         })

@@ -135,6 +135,21 @@ pub(crate) async fn drive<P: Policy>(
     Ok(summary?)
 }
 
+/// Returns at the next SIGINT or SIGTERM.
+pub(crate) async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
 /// What a command adds to a crawl under way.
 #[derive(Clone, Default)]
 pub(crate) struct Watch {

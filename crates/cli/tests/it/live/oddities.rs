@@ -25,7 +25,7 @@ fn serve(hosts: u32, answer: impl Fn(&Request<'_>) -> Answer + Send + Sync + 'st
 
 fn crawl(server: &Handle, more: &str) -> Crawler {
     let crawler = Crawler::new(&format!(
-        "{}/ --allow-private --everywhere --delay 0s --clock-scale 100 --policy breadth-first {more}",
+        "{}/ --allow-private --everywhere --clock-scale 100 --policy breadth-first {more}",
         server.origin(0)
     ));
     crawler.finish();
@@ -74,7 +74,7 @@ fn t13_t14_t15_r16_redirects_go_through_everything() {
             },
         }
     });
-    let crawler = crawl(&server, "");
+    let crawler = crawl(&server, "--delay 0s");
     let url = |path: &str| format!("{}{path}", server.origin(0));
     for path in ["/loop/a", "/loop/b", "/self", "/empty", "/file", "/js"] {
         assert_eq!(asked(&server, path), 1, "{path}");
@@ -120,7 +120,7 @@ fn u6_one_page_by_many_names_is_fetched_once() {
         }
         _ => Answer::html("<p>found"),
     });
-    let crawler = crawl(&server, "");
+    let crawler = crawl(&server, "--delay 0s");
     let store = Store::look(&crawler.directory()).unwrap();
     assert_eq!(store.index().page_count(), 2, "{:?}", audit::pages(&store));
     assert_eq!(server.request_count(), 3);
@@ -136,7 +136,7 @@ fn t16_t17_a_host_that_asks_for_time_gets_it() {
         ("/same", 0) => Answer::status(304),
         _ => Answer::html(format!("<p>{}", request.path)),
     });
-    let crawler = crawl(&server, "");
+    let crawler = crawl(&server, "--delay 0s");
     let requests = server.requests();
     let busy = requests.iter().position(|r| &*r.path == "/busy").unwrap();
     let gap = requests[busy + 1].arrived_us - requests[busy].arrived_us;
