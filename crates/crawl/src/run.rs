@@ -468,9 +468,12 @@ impl<P: Policy> Crawl<P> {
 
     fn take_synced(&mut self, synced: Result<Durable, SyncError>) -> Result<(), CrawlError> {
         let Durable { until, fetches } = synced?;
-        self.synced = until;
+        let is_idle = self.store.end() == until;
         self.store.durable(until);
         self.durable_fetches = fetches;
+        self.store.note_durable(self.now, until);
+        // The note alone is no reason to sync again.
+        self.synced = if is_idle { self.store.end() } else { until };
         Ok(())
     }
 

@@ -64,10 +64,7 @@ impl WriteError {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         match self {
             Self::NotWritten { source, .. } | Self::PieceLeft { source, .. } => {
-                matches!(
-                    source.kind(),
-                    StorageFull | QuotaExceeded | FileTooLarge
-                )
+                matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
             }
             Self::NotSynced { .. } | Self::Unsure { .. } => false,
         }

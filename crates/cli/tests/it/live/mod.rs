@@ -11,6 +11,8 @@
 //! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind.
 //! Which row of the fault matrix is tried where stands in `docs/faults.md`.
 
+#[path = "../../../../pagestore/tests/support/archive_tools.rs"]
+mod archive_tools;
 mod audit;
 mod crawler;
 mod dice;

@@ -1,13 +1,16 @@
 //! Webs full of what real ones are full of: redirects that lead nowhere, one page by many names,
 //! copies, endless corners.
 
+use std::fs;
+
 use turnstone_lab::serve::{
     Answer, Faults, GraphPages, Handle, Options, Politeness, Request, RobotsCheck, Web, start,
 };
 use turnstone_lab::web::GraphWeb;
 use turnstone_linkgraph::LinkGraph;
-use turnstone_pagestore::{PageState, Store};
+use turnstone_pagestore::{PageState, Store, warc};
 
+use super::archive_tools::{Wayback, warcio_check};
 use super::audit;
 use super::crawler::Crawler;
 
@@ -198,6 +201,41 @@ fn p2_w4_the_same_body_again_is_a_revisit() {
         .count();
     assert!((10..40).contains(&revisits), "{revisits}");
     audit::check(&crawler.directory());
+}
+
+/// What other tools make of a crawled town: all of it, byte for byte.
+#[test]
+fn w1_warcio_and_pywb_read_a_crawl() {
+    let body = |page: usize| format!("<p>{}</p>", "ünïcödé and more ".repeat(1 + page * 7));
+    let server = serve(1, move |request| match request.path {
+        "/robots.txt" => Answer::not_found(),
+        "/" => {
+            let links = (1..12).map(|page| format!("<a href=/p/{page}>x</a>"));
+            Answer::html(links.collect::<String>())
+        }
+        path => match path.strip_prefix("/p/").and_then(|page| page.parse().ok()) {
+            Some(page) => Answer::html(body(page)),
+            None => Answer::not_found(),
+        },
+    });
+    let crawler = crawl(&server, "--delay 0s");
+    let directory = crawler.directory();
+    warcio_check(&audit::warc_files(&directory.join("warc")));
+    fs::write(
+        directory.join("config.yaml"),
+        "collections:\n  ours:\n    index_paths: ./warc/index.cdxj\n    archive_paths: ./warc/\n",
+    )
+    .unwrap();
+    let wayback = Wayback::start(&directory);
+    for line in audit::lines(&directory.join("warc")).values() {
+        let time = warc::index_time(line.date_ms);
+        let answer = wayback.get(&format!("/ours/{time}id_/{}", line.url));
+        assert_eq!(answer.status, 200, "{}: {}", line.url, answer.head);
+        if let Some((_, page)) = line.url.split_once("/p/") {
+            let expected = body(page.parse().unwrap());
+            assert!(answer.body == expected.as_bytes(), "{}", line.url);
+        }
+    }
 }
 
 #[test]
