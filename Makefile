@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: demo test check lint build bench conformance fuzz clean
+.PHONY: demo test soak check lint build bench conformance fuzz clean
 
 ## demo: generate a small web, compare the coverage policies on it, write demo/report.html
 demo: build
@@ -16,6 +16,12 @@ demo: build
 ## test: everything CI runs: format, lints, all tests of all crates
 test: check
 	$(CARGO) test --workspace --quiet
+
+## soak: kill real crawls KILLS times at random moments; SEED repeats a run
+KILLS ?= 300
+SEED ?= 1
+soak:
+	KILLS=$(KILLS) SEED=$(SEED) $(CARGO) test -p turnstone --test it soak_by_hand -- --ignored --nocapture
 
 ## check: format and lints, warnings are errors
 check:

@@ -62,7 +62,16 @@ impl Output {
 
     /// Says what went wrong, in one line, and with which code to end.
     pub(crate) fn fault(&self, error: &anyhow::Error) -> Exit {
-        let line = format!("{error:#}").replace('\n', " ");
+        // Errors that name their cause in their own words are not followed by it once more.
+        let mut line = String::new();
+        for cause in error.chain().map(ToString::to_string) {
+            if line.is_empty() {
+                line = cause;
+            } else if !line.contains(&cause) {
+                line = format!("{line}: {cause}");
+            }
+        }
+        let line = line.replace('\n', " ");
         let _ = writeln!(io::stderr(), "turnstone: {line}");
         let wrong_usage =
             error.is::<Usage>() || error.is::<SpecError>() || error.is::<TrustError>();

@@ -99,6 +99,7 @@ impl<P: Policy> Crawl<P> {
         if slot == Slot::Own {
             self.visit(host, Visit::Closed);
         }
+        self.trouble = result.as_ref().err().map(ToString::to_string);
         let now_s = self.clock.seconds(self.now);
         let (requests, body_bytes) = match &result {
             Ok(response) => (response.requests_sent, response.body.len() as u64),
@@ -186,6 +187,7 @@ impl<P: Policy> Crawl<P> {
         let sent_at = result.as_ref().map(|answer| answer.sent_at);
         self.rest_since(host, sent_at.ok(), delay_ms);
         self.leave_quota(host)?;
+        self.trouble = result.as_ref().err().map(ToString::to_string);
         let mut answer = match result {
             Ok(answer) => answer,
             Err(error) => return self.failed(page, &error),

@@ -158,6 +158,8 @@ pub struct Crawl<P> {
     pub(crate) last_shown: Option<Instant>,
     pub(crate) started: Instant,
     pub(crate) paused: Option<String>,
+    /// What the last request without an answer met; nothing once an answer came.
+    pub(crate) trouble: Option<String>,
     /// Whether to go on; looked at while the crawl stands still.
     orders: Option<watch::Receiver<StopLevel>>,
 }
@@ -238,6 +240,7 @@ impl<P: Policy> Crawl<P> {
             last_shown: None,
             started: Instant::now(),
             paused: None,
+            trouble: None,
             orders: None,
             quotas: HashMap::new(),
             plan,
@@ -465,9 +468,12 @@ impl<P: Policy> Crawl<P> {
 
     fn take_synced(&mut self, synced: Result<Durable, SyncError>) -> Result<(), CrawlError> {
         let Durable { until, fetches } = synced?;
-        self.synced = until;
+        let is_idle = self.store.end() == until;
         self.store.durable(until);
         self.durable_fetches = fetches;
+        self.store.note_durable(self.now, until);
+        // The note alone is no reason to sync again.
+        self.synced = if is_idle { self.store.end() } else { until };
         Ok(())
     }
 

@@ -42,6 +42,7 @@ impl<P: Policy> Crawl<P> {
             coverage: self.scheduler.coverage(),
             durable_fetches: self.durable_fetches,
             paused: self.paused.clone(),
+            trouble: self.trouble.clone(),
             ending: self.stop.is_some(),
         });
         if tally.requests as f64 > self.noted_requests as f64 * NOTE_GROWTH {

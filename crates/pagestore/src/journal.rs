@@ -230,6 +230,14 @@ impl Journal {
         Ok(torn)
     }
 
+    /// Cuts the file, whatever stands there.
+    pub(crate) fn shorten(&mut self, at: Position) -> Result<(), StoreError> {
+        let cut = self.disk.cut(at.0).and_then(|()| self.disk.sync());
+        cut.map_err(StoreError::io(&self.path))?;
+        self.written = at.0;
+        Ok(())
+    }
+
     /// The first whole entry behind a damaged place.
     fn next_whole(&self, end: End) -> Result<Option<u64>, StoreError> {
         let length = (end.length - end.at.0).min(RESYNC_BYTES_MAX);

@@ -61,10 +61,10 @@ impl WriteError {
 
     /// Whether the cause is a full disk, so that waiting may help.
     pub fn is_disk_full(&self) -> bool {
-        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         match self {
             Self::NotWritten { source, .. } | Self::PieceLeft { source, .. } => {
-                matches!(source.kind(), StorageFull | QuotaExceeded)
+                matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
             }
             Self::NotSynced { .. } | Self::Unsure { .. } => false,
         }

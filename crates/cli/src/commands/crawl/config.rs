@@ -148,10 +148,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Config {
     /// Reads the file of a crawl directory; nothing if there is none.
     pub(crate) fn read(directory: &Path) -> anyhow::Result<Option<Self>> {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
         let path = directory.join(FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            // What is no directory is said where the directory is opened.
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
         let config = toml::from_str(&text).map_err(|error| {

@@ -19,7 +19,7 @@ use turnstone_fetch::Client;
 use self::config::Config;
 use self::policy::Chosen;
 use super::live;
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
 impl Crawl {
@@ -30,6 +30,9 @@ impl Crawl {
         let chosen = Chosen::read(&config)?;
         let seeds = seeds(&config)?;
         let plan = plan(&config, &seeds, chosen.proves())?;
+        if config.contact.is_none() && self.hosts_file.is_none() {
+            need_contact(&seeds)?;
+        }
         let client = live::client_config(&config, &plan, self.hosts_file.as_deref())?;
         let mut store = live::open(directory)?;
         if known.as_ref() != Some(&config) {
@@ -123,4 +126,24 @@ fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
         }
         _ => Exit::Done,
     }
+}
+
+/// Whoever asks strangers says who asks: without a contact only this machine may be crawled.
+fn need_contact(seeds: &[turnstone_fetch::Url]) -> Result<(), Usage> {
+    for url in seeds {
+        let host = turnstone_fetch::urls::host_of(url);
+        let address: Result<std::net::IpAddr, _> =
+            host.trim_start_matches('[').trim_end_matches(']').parse();
+        let is_here = match address {
+            Ok(address) => address.is_loopback(),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        };
+        if !is_here {
+            let what = format!(
+                "to crawl {host}, give an e-mail address or URL where its owner can reach you"
+            );
+            return Err(Usage::of("--contact", what));
+        }
+    }
+    Ok(())
 }

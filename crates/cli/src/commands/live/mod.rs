@@ -9,6 +9,7 @@ pub(crate) mod view;
 pub(crate) use options::LiveOptions;
 pub(crate) use rounds::{Asked, ask};
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,9 @@ use turnstone_pagestore::{Store, warc};
 use super::crawl::config::Config;
 use crate::exit::Usage;
 
+/// What the names of WARC files begin with.
+const ARCHIVE: &str = "crawl";
+
 /// Opens the crawl directory, or makes it.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
     let command: Vec<String> = std::env::args().skip(1).take(1).collect();
@@ -31,7 +35,17 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
         command.join(" ")
     );
     if directory.join("store/journal").exists() {
-        return Ok(Store::open(directory, &holder)?);
+        let archive = warc::Settings::new(ARCHIVE, [0; 16]);
+        let (store, mended) = Store::open_mended(directory, &holder, &archive)?;
+        if let Some(mended) = mended {
+            let _ = writeln!(
+                std::io::stderr(),
+                "{}: {} fetches whose bodies never reached the disk were cut, and are made again",
+                directory.display(),
+                mended.fetches
+            );
+        }
+        return Ok(store);
     }
     if directory.exists() && !directory.is_dir() {
         return Err(Usage::of(
@@ -87,7 +101,7 @@ pub(crate) fn archive(
         return Ok(None);
     }
     let namespace = store.namespace();
-    let mut settings = warc::Settings::new("crawl", namespace);
+    let mut settings = warc::Settings::new(ARCHIVE, namespace);
     let software = concat!("turnstone/", env!("CARGO_PKG_VERSION"));
     settings.info = vec![
         ("software".into(), software.into()),

@@ -1,6 +1,6 @@
 //! The crawl while it runs: a few lines on a terminal, a file for `turnstone status`.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ pub(crate) const STATUS_FILE: &str = "store/status.json";
 const FILE_EVERY: Duration = Duration::from_secs(1);
 /// How far back rates look.
 const RATE_SPAN: Duration = Duration::from_secs(5);
+/// Lines about trouble at most.
+const SAID_MAX: usize = 10;
 
 /// Shows progress until the crawl ends.
 pub(super) async fn show(
@@ -28,6 +30,7 @@ pub(super) async fn show(
 ) {
     let terminal = std::io::stderr().is_terminal().then(lines);
     let mut written: Option<Instant> = None;
+    let mut said: Vec<String> = Vec::new();
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
     while progress.changed().await.is_ok() {
         let now = progress.borrow_and_update().clone();
@@ -42,6 +45,9 @@ pub(super) async fn show(
             terminal.set_message(text);
             terminal.tick();
         }
+        if terminal.is_none() {
+            say_once(&now, &mut said);
+        }
         if written.is_none_or(|last| last.elapsed() >= FILE_EVERY) {
             written = Some(moment);
             write(&directory, &now, rates(&past));
@@ -50,6 +56,19 @@ pub(super) async fn show(
     write(&directory, &progress.borrow(), (0.0, 0.0));
     if let Some(terminal) = terminal {
         terminal.finish_and_clear();
+    }
+}
+
+/// Without a terminal: a line for each new reason why nothing comes.
+fn say_once(now: &Progress, said: &mut Vec<String>) {
+    let paused = now.paused.as_ref().map(|why| format!("paused: {why}"));
+    let trouble = now.trouble.as_ref();
+    let trouble = trouble.map(|what| format!("{what}; it is tried again later"));
+    for line in [paused, trouble].into_iter().flatten() {
+        if said.len() < SAID_MAX && !said.contains(&line) {
+            let _ = writeln!(std::io::stderr(), "turnstone: {line}");
+            said.push(line);
+        }
     }
 }
 

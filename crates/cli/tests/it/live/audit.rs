@@ -49,7 +49,7 @@ pub(crate) fn check(directory: &Path) -> usize {
     let folder = directory.join("warc");
     let files = warc_files(&folder);
     let records: u64 = files.iter().map(|file| check_file(file)).sum();
-    let lines = check_index(&folder);
+    let lines = lines(&folder);
     let captures = check_captures(directory, &lines);
     assert_eq!(captures, lines.len(), "a line for each capture");
     assert_eq!(records, captures as u64, "a record for each capture");
@@ -87,7 +87,7 @@ fn check_file(path: &Path) -> u64 {
 
 /// Every line points at a whole record of the same URL and digest, whose body has that digest.
 /// Returns the lines by their place.
-fn check_index(folder: &Path) -> BTreeMap<(String, u64), CdxLine> {
+pub(crate) fn lines(folder: &Path) -> BTreeMap<(String, u64), CdxLine> {
     let text = fs::read(folder.join("index.cdxj")).unwrap();
     let mut lines = BTreeMap::new();
     for line in CdxReader::new(&text[..]) {

@@ -23,6 +23,14 @@ impl Crawler {
         }
     }
 
+    /// Goes on in the directory of another, by other arguments.
+    pub(crate) fn resume(other: Self, arguments: &str) -> Self {
+        Self {
+            folder: other.folder,
+            arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+        }
+    }
+
     /// The crawl directory.
     pub(crate) fn directory(&self) -> PathBuf {
         self.folder.path().join("crawl")

@@ -5,10 +5,12 @@
 //! and with an undisturbed crawl of the same town. `make soak KILLS=300` does it for longer.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use turnstone_fetch::robots::{Record, Standing};
-use turnstone_pagestore::{PageState, Store};
+use turnstone_pagestore::{Entry, PageState, Position, Store};
 
 use super::audit;
 use super::crawler::{Crawler, status};
@@ -217,4 +219,58 @@ impl Round {
             assert!(asked <= allowed, "{}: {url} {asked} times", self.what);
         }
     }
+}
+
+/// Power loss: of what was written since the last sync, any file may have lost its end.
+#[test]
+fn c3_a_power_loss_is_mended() {
+    let town = Town::open(Plan {
+        faults: false,
+        ..TOWN
+    });
+    let crawler = Crawler::new(&format!("{} --policy breadth-first", town.arguments()));
+    let directory = crawler.directory();
+    for session in 0..6 {
+        let running = crawler.start();
+        std::thread::sleep(Duration::from_millis(150));
+        assert!(running.kill(), "the town is too small");
+        lose_half(&directory, session % 3);
+    }
+    crawler.finish();
+    let said = crawler.said();
+    assert!(said.contains("never reached the disk"), "{said}");
+    audit::check(&directory);
+    let store = Store::look(&directory).unwrap();
+    let pages = audit::pages(&store);
+    assert_eq!(pages.len(), 6 * 24 + 6 + 6);
+    assert!(pages.values().all(|state| *state == PageState::Fetched));
+}
+
+/// Cuts half of what is not known to be durable off the WARC file, the index or the journal.
+fn lose_half(directory: &Path, which: usize) {
+    let store = Store::look(directory).unwrap();
+    let note = store.note("durable").unwrap();
+    let durable = note.map_or(Position::FIRST, |bytes| {
+        Position(u64::from_le_bytes(bytes.try_into().unwrap()))
+    });
+    let (mut warc_end, mut index_end) = (0, 0);
+    let mut scan = store.scan(Position::FIRST);
+    while let Some((at, _, entry)) = scan.next().unwrap() {
+        if let Entry::Outcome(outcome) = entry
+            && let Some(capture) = outcome.facts.capture.filter(|_| at < durable)
+        {
+            (warc_end, index_end) = (capture.file_end, capture.index_end);
+        }
+    }
+    let (name, keep) = [
+        ("warc/crawl-00001.warc.gz.open", warc_end),
+        ("warc/index.cdxj", index_end),
+        ("store/journal", durable.0),
+    ][which];
+    let Ok(file) = File::options().write(true).open(directory.join(name)) else {
+        return;
+    };
+    let length = file.metadata().unwrap().len();
+    file.set_len(keep + length.saturating_sub(keep) / 2)
+        .unwrap();
 }

@@ -5,13 +5,20 @@
 //! | `kills` | kill -9 at any moment, again and again: nothing lost, nobody asked early |
 //! | `same_as_lab` | a live crawl decides as the lab does, and its journal again alike; signals |
 //! | `refusals` | what cannot be crawled is said in one line |
+//! | `limits` | budgets bind exactly; a full disk is waited for |
+//! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
 //! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind.
+//! Which row of the fault matrix is tried where stands in `docs/faults.md`.
 
+#[path = "../../../../pagestore/tests/support/archive_tools.rs"]
+mod archive_tools;
 mod audit;
 mod crawler;
 mod dice;
 mod kills;
+mod limits;
+mod oddities;
 mod refusals;
 mod same_as_lab;
 mod town;

@@ -1,0 +1,136 @@
+//! Budgets bind exactly, whatever is under way; a full disk is waited for.
+
+use std::process::Command;
+
+use turnstone_pagestore::{PageState, Store};
+
+use super::audit;
+use super::crawler::{Crawler, status, until};
+use super::town::{Plan, Town};
+
+/// Many requests at once.
+const TOWN: Plan = Plan {
+    hosts: 4,
+    pages: 60,
+    delay_ms: 0,
+    scale: 1,
+    faults: false,
+};
+
+fn crawl(more: &str) -> (Town, Crawler) {
+    let town = Town::open(TOWN);
+    let crawler = Crawler::new(&format!(
+        "{} --policy breadth-first --open 8 --connections 32 {more}",
+        town.arguments()
+    ));
+    crawler.finish();
+    (town, crawler)
+}
+
+#[test]
+fn requests_bind_exactly() {
+    for limit in [1, 2, 37] {
+        let (town, _) = crawl(&format!("--until requests={limit}"));
+        assert_eq!(town.server.request_count(), limit);
+    }
+}
+
+#[test]
+fn pages_bind_exactly() {
+    for limit in [1, 50] {
+        let (_, crawler) = crawl(&format!("--until pages={limit}"));
+        let store = Store::look(&crawler.directory()).unwrap();
+        assert_eq!(store.index().stored_count(), limit);
+    }
+}
+
+#[test]
+fn bytes_bind_exactly() {
+    // 10 bytes end within the first robots.txt.
+    for limit in [10, 5_000] {
+        let (_, crawler) = crawl(&format!("--until bytes={limit}"));
+        let store = Store::look(&crawler.directory()).unwrap();
+        assert_eq!(store.index().tally().body_bytes, limit);
+        audit::check(&crawler.directory());
+    }
+}
+
+#[test]
+fn pages_of_a_host_bind_exactly() {
+    let (_, crawler) = crawl("--host-pages 11");
+    let store = Store::look(&crawler.directory()).unwrap();
+    for host in &store.index().tally().hosts {
+        assert_eq!(host.fetched, 11);
+    }
+    assert_eq!(store.index().count(PageState::InFlight), 0);
+}
+
+/// The longest file that may be written is raised when the crawl says that it waits.
+fn check_full(more: &str, bytes: u64) -> Crawler {
+    let town = Town::open(TOWN);
+    let crawler = Crawler::new("");
+    let mut command = Command::new("prlimit");
+    command
+        .arg(format!("--fsize={bytes}:unlimited"))
+        .args(["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_turnstone"))
+        .arg("crawl")
+        .args(town.arguments().split_whitespace())
+        .args(["--policy", "breadth-first"])
+        .args(more.split_whitespace())
+        .arg("--output")
+        .arg(crawler.directory());
+    let running = crawler.start_as(command);
+    until("it stands still and says why", || {
+        status(&crawler.directory())["paused"].is_string()
+    });
+    let asked = town.server.request_count();
+    assert!(asked < 240, "it stands still: {asked}");
+    let raised = Command::new("prlimit")
+        .args(["--fsize=unlimited:unlimited", "--pid"])
+        .arg(running.id().to_string())
+        .status()
+        .unwrap();
+    assert!(raised.success());
+    assert!(running.wait().success(), "{}", crawler.said());
+    let store = Store::look(&crawler.directory()).unwrap();
+    assert_eq!(store.index().stored_count(), 4 * 60 + 4 + 4);
+    let again = audit::outcomes(&store)
+        .values()
+        .any(|(fetched, _)| *fetched > 1);
+    assert!(!again, "nothing is fetched again");
+    crawler
+}
+
+#[test]
+fn c5_w3_a_full_disk_is_waited_for() {
+    let crawler = check_full("", 40_000);
+    audit::check(&crawler.directory());
+    check_full("--no-warc", 20_000);
+}
+
+/// A full disk does not keep a crawl from ending when it is told to.
+#[test]
+fn c5_a_full_disk_can_be_left() {
+    let town = Town::open(TOWN);
+    let crawler = Crawler::new("");
+    let mut command = Command::new("prlimit");
+    command
+        .arg("--fsize=20000:unlimited")
+        .args(["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_turnstone"))
+        .arg("crawl")
+        .args(town.arguments().split_whitespace())
+        .args(["--policy", "breadth-first", "--output"])
+        .arg(crawler.directory());
+    let running = crawler.start_as(command);
+    until("it stands still", || {
+        status(&crawler.directory())["paused"].is_string()
+    });
+    running.signal("TERM");
+    assert_eq!(running.wait().code(), Some(1), "{}", crawler.said());
+    assert!(crawler.said().contains("too large"), "{}", crawler.said());
+    let whole = Crawler::resume(crawler, &town.arguments());
+    whole.finish();
+    audit::check(&whole.directory());
+}

@@ -1,0 +1,120 @@
+//! What a power loss can leave: a journal that speaks of captures which never reached the disk.
+//!
+//! WARC files are synced before the journal that speaks of them is, so nothing acknowledged can be
+//! missing. But the system may write the journal's last entries to the disk by itself, ahead of the
+//! WARC files. Then the journal is cut before the first capture that is not whole: what goes was never
+//! acknowledged, and its pages are asked for again. How far the journal was acknowledged, notes
+//! in it say ([`Store::note_durable`]). What is missing before that was taken away by something else,
+//! and opening the WARC files says so.
+//!
+//! Cost: the captures since the last note are read, a fraction of a second's.
+
+use std::fs;
+use std::path::Path;
+
+use turnstone_frontier::Tick;
+
+use crate::checkpoint;
+use crate::entry::Entry;
+use crate::error::StoreError;
+use crate::facts::Capture;
+use crate::journal::{Access, Journal, Position};
+use crate::lock::Lock;
+use crate::store::Store;
+use crate::warc::{INDEX_NAME, Settings, Span, read_at};
+
+/// The kind of the notes that say how far everything is durable.
+const DURABLE: &str = "durable";
+/// Bodies are bounded by what a crawl takes in; more than this is no capture of ours.
+const BLOCK_BYTES_MAX: u64 = 1 << 32;
+
+/// How much of a journal had to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mended {
+    /// Bytes of the journal.
+    pub bytes: u64,
+    /// Fetches in them.
+    pub fetches: u64,
+}
+
+impl Store {
+    /// Notes that everything before a position is durable, WARC files included.
+    pub fn note_durable(&mut self, tick: Tick, until: Position) {
+        let kind = DURABLE;
+        let bytes = &until.0.to_le_bytes();
+        self.append(tick, &Entry::Note { kind, bytes });
+    }
+
+    /// Takes over a crawl directory like [`Store::open`], after cutting what was not acknowledged
+    /// and has lost its captures.
+    pub fn open_mended(
+        directory: &Path,
+        holder: &str,
+        archive: &Settings,
+    ) -> Result<(Self, Option<Mended>), StoreError> {
+        let store = Self::open(directory, holder)?;
+        let folder = directory.join("warc");
+        let Some(at) = store.first_lost(&folder, archive)? else {
+            return Ok((store, None));
+        };
+        let (end, fetches) = (store.end(), store.index().tally().fetches);
+        drop(store);
+        let lock = Lock::take(directory, holder)?;
+        let path = directory.join("store/journal");
+        let mut journal = Journal::open(&path, Access::Append)?;
+        checkpoint::remove_beyond(directory, at)?;
+        journal.shorten(at)?;
+        drop((journal, lock));
+        let store = Self::open(directory, holder)?;
+        let mended = Mended {
+            bytes: end.0 - at.0,
+            fetches: fetches - store.index().tally().fetches,
+        };
+        Ok((store, Some(mended)))
+    }
+
+    /// The first entry that was not acknowledged and whose capture is not whole.
+    fn first_lost(
+        &self,
+        folder: &Path,
+        archive: &Settings,
+    ) -> Result<Option<Position>, StoreError> {
+        let index_bytes = length(&folder.join(INDEX_NAME));
+        let mut scan = self.scan(self.durable_until()?);
+        while let Some((at, _, entry)) = scan.next()? {
+            if let Entry::Outcome(outcome) = entry
+                && let Some(capture) = outcome.facts.capture
+                && !(capture.index_end <= index_bytes && is_whole(folder, archive, capture))
+            {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    fn durable_until(&self) -> Result<Position, StoreError> {
+        let note = self.note(DURABLE)?;
+        let at = note.and_then(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
+        // A note is an entry like others; one that points nowhere would end the scan at once.
+        Ok(at
+            .map(Position)
+            .filter(|at| (Position::FIRST..=self.end()).contains(at))
+            .unwrap_or(Position::FIRST))
+    }
+}
+
+fn is_whole(folder: &Path, archive: &Settings, capture: Capture) -> bool {
+    let closed = folder.join(archive.file_name(capture.file));
+    let open = folder.join(format!("{}.open", archive.file_name(capture.file)));
+    let path = if closed.exists() { closed } else { open };
+    let span = Span {
+        offset: capture.offset,
+        length: capture.length,
+        block_bytes_max: BLOCK_BYTES_MAX,
+    };
+    capture.file_end <= length(&path) && read_at(&path, span).is_ok()
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
