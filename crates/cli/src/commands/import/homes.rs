@@ -49,7 +49,7 @@ impl Homes {
             }
             Some(home) => {
                 home.fetches += 1;
-                let could_be = !home.is_home || home.at > at;
+                let could_be = !home.is_home || home.at >= at;
                 if could_be {
                     let other = new(home.fetches);
                     if other.order() < home.order() {
