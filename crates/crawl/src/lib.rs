@@ -15,13 +15,14 @@
 //!
 //! | module | what it decides |
 //! |---|---|
-//! | [`run`] | the owner's loop; `hand_out` and `receive` are its two halves |
+//! | [`run`] | the owner's loop; `hand_out` and `receive` are its two halves, `show` tells of it |
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
 //! | `page` | what a task makes of an answer |
 //! | [`stored`] | the same for answers that another crawler stored |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
+//! | `survey` | whether a page is still there |
 //!
 //! Not here: which policy runs, the terminal.
 
@@ -33,6 +34,7 @@ pub mod fold;
 mod hand_out;
 mod keeper;
 mod mood;
+mod notes;
 mod page;
 mod patterns;
 pub mod plan;
@@ -41,16 +43,21 @@ mod receive;
 mod robots;
 pub mod run;
 mod seeds;
+mod show;
 pub mod stored;
+mod survey;
+mod tell;
 mod verdict;
 mod view;
 
 pub use budget::Stop;
 pub use clock::Clock;
 pub use fold::{FoldError, Folded, Founding, Past};
+pub use notes::{CoverageNote, STOP_NOTE};
 pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
+pub use survey::ALIVE;
 pub use verdict::{change, still_current};
 pub use view::View;

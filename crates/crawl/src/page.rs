@@ -13,9 +13,10 @@ use turnstone_fetch::html::{PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
+use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::{
-    Client, FetchError, Limits, Redirect, Request, Response, Truncation, Url, Validators,
+    Client, FetchError, Limits, Method, Redirect, Request, Response, Truncation, Url, Validators,
     retry_after,
 };
 use turnstone_frontier::PageId;
@@ -36,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) limits: PageLimits,
     pub(crate) agent: String,
     pub(crate) obey_nofollow: bool,
+    /// Whether pages are judged rather than crawled.
+    pub(crate) surveys: bool,
     /// The least time between two requests to a host.
     pub(crate) delay: Duration,
     pub(crate) archivist: Option<Archivist>,
@@ -50,6 +53,7 @@ impl Context {
             bodies: self.client.limits(),
             agent: &self.agent,
             obey_nofollow: self.obey_nofollow,
+            surveys: self.surveys,
         }
     }
 }
@@ -63,6 +67,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) bodies: &'a Limits,
     pub(crate) agent: &'a str,
     pub(crate) obey_nofollow: bool,
+    /// Whether pages are judged rather than crawled.
+    pub(crate) surveys: bool,
 }
 
 /// A page to ask for.
@@ -70,10 +76,15 @@ pub(crate) struct Reading<'a> {
 pub(crate) struct Job {
     pub(crate) page: PageId,
     pub(crate) url: Url,
+    pub(crate) method: Method,
     pub(crate) validators: Option<Validators>,
     /// The copy that the validators speak of.
     pub(crate) copy: Option<Copy>,
     pub(crate) body_bytes_max: usize,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
+    /// The same in real time.
+    pub(crate) rest: Duration,
 }
 
 /// A link with its fingerprint.
@@ -88,8 +99,11 @@ pub(crate) struct Found {
 pub(crate) struct Report {
     pub(crate) page: PageId,
     pub(crate) url: Url,
+    pub(crate) method: Method,
     pub(crate) conditional: bool,
     pub(crate) took: Duration,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
     pub(crate) result: Result<Box<Answer>, FetchError>,
 }
 
@@ -97,12 +111,16 @@ pub(crate) struct Report {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// When the request had been written.
+    pub(crate) sent_at: Instant,
     pub(crate) redirect: Redirect,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncation: Option<Truncation>,
     pub(crate) facts: Facts,
     pub(crate) links: Vec<Found>,
     pub(crate) capture: Option<warc::Capture>,
+    /// What a survey judges by, of a page that came.
+    pub(crate) soft: Option<Box<PageFacts>>,
 }
 
 /// Asks for a page and reads what comes.
@@ -111,9 +129,14 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     let conditional = job.validators.is_some();
     let started = Instant::now();
     let wall = SystemTime::now();
-    let mut request = Request::get(job.url.clone());
+    let method = job.method;
+    let mut request = match method {
+        Method::Get => Request::get(job.url.clone()),
+        Method::Head => Request::head(job.url.clone()),
+    };
     request.validators = job.validators;
     request.body_bytes_max = Some(job.body_bytes_max);
+    request.retry_delay = job.rest;
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
     let result = match result {
@@ -133,8 +156,10 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     Report {
         page,
         url,
+        method,
         conditional,
         took,
+        delay_ms: job.delay_ms,
         result,
     }
 }
@@ -158,19 +183,21 @@ fn read(
         wall_ms,
         ..Facts::default()
     };
-    let links = read_response(&context.reading(), url, (&response, payload), &mut facts);
+    let (links, soft) = read_response(&context.reading(), url, (&response, payload), &mut facts);
     let capture = context
         .archivist
         .as_ref()
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
+        sent_at: response.sent_at,
         redirect,
         retry_after: retry_after(&response.headers, wall, context.delay),
         truncation: response.truncation,
         facts,
         links,
         capture,
+        soft,
     }
 }
 
@@ -180,7 +207,7 @@ pub(crate) fn read_response(
     url: &Url,
     (response, payload): (&Response, warc::Payload<'_>),
     facts: &mut Facts,
-) -> Vec<Found> {
+) -> (Vec<Found>, Option<Box<PageFacts>>) {
     let content_type = response.headers.get("content-type");
     facts.status = response.status;
     facts.body_bytes = response.body.len() as u64;
@@ -190,7 +217,7 @@ pub(crate) fn read_response(
         facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
     }
     if !(200..300).contains(&response.status) {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     facts.digest = Some(payload.digest().0);
     read_body(reading, url, response, facts)
@@ -202,7 +229,7 @@ fn read_body(
     url: &Url,
     response: &Response,
     facts: &mut Facts,
-) -> Vec<Found> {
+) -> (Vec<Found>, Option<Box<PageFacts>>) {
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
     let decoded = response.decoded(reading.bodies);
@@ -217,6 +244,9 @@ fn read_body(
                 agent: reading.agent,
             };
             let page = read_page(input, reading.pages);
+            let soft = reading
+                .surveys
+                .then(|| Box::new(PageFacts::of_page(url, url, response.status, &page)));
             facts.text_hash = page.fingerprint.text_hash;
             facts.simhash = page.fingerprint.simhash;
             facts.words = u32::try_from(page.fingerprint.words).unwrap_or(u32::MAX);
@@ -230,10 +260,10 @@ fn read_body(
             wishes.merge(&page.wishes);
             if wishes.nofollow && reading.obey_nofollow {
                 facts.detail = "nofollow: its links were not taken".to_owned();
-                return Vec::new();
+                return (Vec::new(), soft);
             }
             let links = page.links.into_iter().filter(|link| link.kind.is_page());
-            distinct(reading, links.map(|link| link.url))
+            (distinct(reading, links.map(|link| link.url)), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -244,11 +274,12 @@ fn read_body(
             };
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
-            distinct(reading, list.entries.into_iter().map(|entry| entry.url))
+            let entries = list.entries.into_iter().map(|entry| entry.url);
+            (distinct(reading, entries), None)
         }
         Media::Text | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => {
             facts.text_hash = list_hash(facts);
-            Vec::new()
+            (Vec::new(), None)
         }
     }
 }

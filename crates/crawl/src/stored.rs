@@ -106,9 +106,10 @@ impl AnswerReader {
             bodies: &self.bodies,
             agent: "turnstone",
             obey_nofollow: true,
+            surveys: false,
         };
         let payload = warc::Payload::new(&response.body);
-        let found = read_response(&reading, url, (&response, payload), &mut facts);
+        let (found, _) = read_response(&reading, url, (&response, payload), &mut facts);
         if !detail.is_empty() {
             facts.detail = detail;
         }
@@ -192,6 +193,7 @@ fn response(answer: StoredAnswer<'_>, truncation: Option<Truncation>) -> Respons
         timings: Timings::default(),
         reused: false,
         requests_sent: 0,
+        sent_at: std::time::Instant::now(),
     }
 }
 

@@ -5,7 +5,9 @@
 
 pub mod backtest;
 pub mod cluster;
+pub mod crawled;
 pub mod discovery;
+pub mod explore;
 pub mod figure;
 pub mod freshness;
 pub mod generate;
@@ -14,6 +16,7 @@ pub mod info;
 pub mod number;
 pub mod replay;
 pub mod report;
+mod requests;
 pub mod serve;
 pub mod stored;
 pub mod table;

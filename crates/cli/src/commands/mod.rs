@@ -4,17 +4,24 @@ mod backtest;
 mod bonus;
 mod completions;
 mod crawl;
+mod directory;
 mod discover;
+mod export;
 mod generate;
+mod groups;
 mod import;
 mod info;
 mod live;
 mod policies;
 mod rank;
 mod refresh;
+mod report;
+mod revive;
 mod serve_web;
 mod site;
+mod status;
 mod trusted;
+mod why;
 
 use clap::Subcommand;
 
@@ -26,12 +33,23 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Tell where a crawl stands, while it runs or after
+    Status(status::Status),
+    /// Tell why a page is fetched, waits or was refused
+    Why(why::Why),
+    /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+    Report(report::Report),
     /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
     Import(import::Import),
     /// Look for new pages: fetch a few known pages again, and every new page they lead to
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Find what is still alive of an old crawl, with the fewest requests
+    Revive(revive::Revive),
+    /// Write what a crawl brought: link graph, page table, histories
+    #[command(subcommand)]
+    Export(export::Export),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -62,9 +80,14 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Crawl(command) => command.run(output),
+            Self::Status(command) => command.run(output),
+            Self::Why(command) => command.run(output),
+            Self::Report(command) => command.run(output),
             Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Revive(command) => command.run(output),
+            Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

@@ -114,7 +114,7 @@ fn q1_error_pages_with_status_200_are_found_by_their_text() {
     };
     expect![[r#"
         / alive: the front page of a host is never judged
-        /a/real alive: text differs from a random sibling's in 25 of 64 bits; its title is not that of a random sibling
+        /a/real alive: text differs from a random sibling's in 28 of 64 bits; its title is not that of a random sibling
         /a/old-story.html gone: text differs from a random sibling's in 0 of 64 bits
         /a/older-story.html gone: text differs from a random sibling's in 0 of 64 bits
         1 probes"#]]
@@ -131,7 +131,7 @@ fn q1_redirects_home_and_to_an_error_page() {
         }
     };
     expect![[r#"
-        /a/real alive: text differs from a random sibling's in 33 of 64 bits; its title is not that of a random sibling
+        /a/real alive: text differs from a random sibling's in 27 of 64 bits; its title is not that of a random sibling
         /a/old gone: redirected to http://site.example/, as a random sibling was
         1 probes"#]]
     .assert_eq(&run(home, &["/a/real", "/a/old"]));

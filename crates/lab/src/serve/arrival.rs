@@ -12,9 +12,15 @@ use tokio::net::TcpStream;
 /// A longer lag is a wall clock that jumped, not a server that slept.
 const LAG_US_MAX: u64 = 60_000_000;
 
+/// How often we look whether stamps come, and how far apart.
+#[cfg(target_os = "linux")]
+const STAMP_TRIES: u32 = 100;
+#[cfg(target_os = "linux")]
+const STAMP_TRY_MS: u64 = 5;
+
 #[cfg(target_os = "linux")]
 mod stamped {
-    use std::io::{self, IoSliceMut};
+    use std::io::{self, IoSliceMut, Write as _};
     use std::os::fd::AsRawFd as _;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,6 +31,21 @@ mod stamped {
     pub(super) fn ask(listener: &std::net::TcpListener) {
         // Without it the time of reading has to do.
         let _ = setsockopt(listener, sockopt::ReceiveTimestampns, &true);
+    }
+
+    /// Whether what arrives now is stamped: the kernel begins some time after it was first asked.
+    pub(super) fn works() -> io::Result<bool> {
+        let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+        ask(&listener);
+        let mut client = std::net::TcpStream::connect(listener.local_addr()?)?;
+        let (server, _) = listener.accept()?;
+        client.write_all(b"?")?;
+        let mut byte = [0];
+        let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec);
+        let mut pieces = [IoSliceMut::new(&mut byte)];
+        let flags = MsgFlags::empty();
+        let got = recvmsg::<()>(server.as_raw_fd(), &mut pieces, Some(&mut space), flags)?;
+        Ok(got.cmsgs()?.next().is_some())
     }
 
     /// Reads, and tells how long ago what was read had arrived.
@@ -56,6 +77,17 @@ mod stamped {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
     stamped: bool,
+}
+
+/// Waits until stamps come, but not for ever: there are systems without.
+pub(super) fn wait_for_stamps() {
+    #[cfg(target_os = "linux")]
+    for _ in 0..STAMP_TRIES {
+        if stamped::works().unwrap_or(false) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(STAMP_TRY_MS));
+    }
 }
 
 /// Has everything stamped that arrives at the connections of a listener. Asked of the listener,

@@ -37,6 +37,10 @@ pub fn start(web: Web, options: Options) -> Result<Handle, ServeError> {
     let (stop, stopped) = signal::channel(false);
     let threads = options.threads;
     let shared = Arc::new(Shared::new(web, options, port, stopped)?);
+    if shared.judges_time() {
+        listeners.iter().for_each(arrival::stamp);
+        arrival::wait_for_stamps();
+    }
     let (ready, is_ready) = mpsc::channel();
     let running = shared.clone();
     let run = move || run(&running, threads, listeners, control, &ready);
@@ -104,9 +108,6 @@ fn spawn_all(
     control: Option<StdListener>,
 ) -> io::Result<()> {
     for (number, listener) in listeners.into_iter().enumerate() {
-        if shared.judges_time() {
-            arrival::stamp(&listener);
-        }
         let listener = TcpListener::from_std(listener)?;
         tokio::spawn(accept(shared.clone(), listener, number as u32));
     }

@@ -81,8 +81,8 @@ fn a_reset_is_a_reset() {
 fn half_a_head_comes_and_then_silence() {
     let handle = ring(3, "half-head:ms=80,recover=0", 1);
     let mut connection = Connection::to(&page(&handle, 0));
-    connection.send("GET", "/p/0", "");
     let began = Instant::now();
+    connection.send("GET", "/p/0", "");
     let mut all = String::new();
     connection.stream.read_to_string(&mut all).unwrap();
     assert!(began.elapsed() >= Duration::from_millis(80));
@@ -96,8 +96,8 @@ fn half_a_head_comes_and_then_silence() {
 fn a_drip_comes_in_pieces_over_time() {
     let handle = ring(3, "drip:bytes=500,ms=25,recover=0", 1);
     let mut connection = Connection::to(&page(&handle, 0));
-    connection.send("GET", "/p/0", "");
     let began = Instant::now();
+    connection.send("GET", "/p/0", "");
     let reply = connection.reply("GET").unwrap();
     assert!(
         reply.whole && began.elapsed() >= Duration::from_millis(100),

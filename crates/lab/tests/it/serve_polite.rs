@@ -326,24 +326,30 @@ fn heads_have_a_limit_and_nonsense_is_refused() {
 }
 
 #[test]
-fn connections_have_a_limit_and_silent_ones_are_closed() {
+fn connections_have_a_limit() {
     let options = Options {
         connections_max: 2,
+        ..Options::default()
+    };
+    let handle = start(Web::custom(1, |_| Answer::text("fine")), options).unwrap();
+    let mut two = [0, 0].map(|host| Connection::to(handle.origin(host)));
+    two.iter_mut()
+        .for_each(|connection| assert!(connection.ask("GET", "/", "").whole));
+    let third = try_get(&format!("{}/", handle.origin(0)));
+    assert!(third.is_err(), "a third is closed");
+    assert_eq!(two[0].ask("GET", "/", "").status, 200, "the others go on");
+}
+
+#[test]
+fn silent_connections_are_closed() {
+    let options = Options {
         idle_ms: 50,
         ..Options::default()
     };
     let handle = start(Web::custom(1, |_| Answer::text("fine")), options).unwrap();
-    let mut first = Connection::to(handle.origin(0));
-    let mut second = Connection::to(handle.origin(0));
-    first.ask("GET", "/", "");
-    second.ask("GET", "/", "");
-    assert!(
-        try_get(&format!("{}/", handle.origin(0))).is_err(),
-        "a third is closed"
-    );
+    let mut silent = Connection::to(handle.origin(0));
     let mut rest = Vec::new();
-    first.stream.read_to_end(&mut rest).unwrap();
-    second.stream.read_to_end(&mut rest).unwrap();
+    silent.stream.read_to_end(&mut rest).unwrap();
     assert!(rest.is_empty(), "closed without a word");
 }
 

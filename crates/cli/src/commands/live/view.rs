@@ -2,26 +2,30 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tokio::sync::watch;
 use turnstone_crawl::Progress;
-use turnstone_frontier::Coverage;
-use turnstone_lab::number::{percent, whole};
+use turnstone_lab::number::whole;
 
-use crate::commands::crawl::summary::{bytes, upper_bound};
+use crate::commands::crawl::summary::{Proven, bytes, upper_bound};
 
+/// Where a running crawl says how it does.
+pub(crate) const STATUS_FILE: &str = "store/status.json";
 /// How often the file is written.
 const FILE_EVERY: Duration = Duration::from_secs(1);
 /// How far back rates look.
 const RATE_SPAN: Duration = Duration::from_secs(5);
-/// Characters of the coverage bar.
-const BAR: usize = 40;
 
 /// Shows progress until the crawl ends.
-pub(super) async fn show(mut progress: watch::Receiver<Progress>, directory: PathBuf) {
+pub(super) async fn show(
+    mut progress: watch::Receiver<Progress>,
+    directory: PathBuf,
+    line: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+) {
     let terminal = std::io::stderr().is_terminal().then(lines);
     let mut written: Option<Instant> = None;
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
@@ -31,7 +35,11 @@ pub(super) async fn show(mut progress: watch::Receiver<Progress>, directory: Pat
         past.retain(|(then, ..)| moment.duration_since(*then) <= RATE_SPAN);
         past.push((moment, now.pages, now.bytes));
         if let Some(terminal) = &terminal {
-            terminal.set_message(message(&now, rates(&past)));
+            let mut text = message(&now, rates(&past));
+            if let Some(line) = &line {
+                text = text + "\n" + &line();
+            }
+            terminal.set_message(text);
             terminal.tick();
         }
         if written.is_none_or(|last| last.elapsed() >= FILE_EVERY) {
@@ -86,7 +94,7 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
         whole(other)
     );
     if let Some(coverage) = now.coverage {
-        text += &format!("\n{}", bar(coverage));
+        text += &format!("\ncoverage {}", Proven::of(coverage).bar());
     }
     if let Some(why) = &now.paused {
         text += &format!("\nPAUSED: {why}");
@@ -94,22 +102,6 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
         text += "\nending: waiting for open requests (press Ctrl-C again to end at once)";
     }
     text
-}
-
-/// What is proven, what may still be, and what cannot be any more.
-fn bar(coverage: Coverage) -> String {
-    let (low, high) = (coverage.guaranteed_fraction(), upper_bound(coverage));
-    let (full, open) = ((low * BAR as f64) as usize, (high * BAR as f64) as usize);
-    let open = open.clamp(full, BAR);
-    format!(
-        "coverage [{}{}{}] at least {} (goal {}, at most {})",
-        "█".repeat(full),
-        "·".repeat(open - full),
-        " ".repeat(BAR - open),
-        percent(low),
-        percent(coverage.goal as f64 / Coverage::ONE as f64),
-        percent(high),
-    )
 }
 
 /// The file that `turnstone status` reads while the crawl runs. Not written is no harm.
@@ -130,6 +122,6 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "upper_bound": now.coverage.map(upper_bound),
         "paused": now.paused,
     });
-    let path = directory.join("store/status.json");
+    let path = directory.join(STATUS_FILE);
     let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));
 }
