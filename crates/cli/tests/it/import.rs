@@ -1,9 +1,11 @@
 //! `turnstone import`: old crawls of every kind, whole, damaged, in parts and killed.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
@@ -706,4 +708,127 @@ fn one_process_at_a_time_and_one_import() {
     assert!(ran.err.contains("in use by a test"), "{}", ran.err);
     drop(held);
     done(path, "import 0.warc.gz -o out");
+}
+
+/// Our own archive: what a crawl of ours stored comes back with the same facts.
+#[test]
+fn what_our_own_writer_leaves() {
+    use turnstone_pagestore::warc::{
+        Ends, Exchange, Keep, Original, Packer, Payload, RealFolder, Settings, Writer, capture,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive");
+    let namespace = *b"a crawl of tests";
+    let settings = Settings::new("crawl", namespace);
+    let (mut writer, _) =
+        Writer::open(&archive, settings, Ends::default(), Box::new(RealFolder)).unwrap();
+    let body = b"<title>T</title><p>some text here</p><a href=/two>2</a>";
+    let uris = ["https://w.example/", "https://w.example/two"];
+    for (number, uri) in uris.into_iter().enumerate() {
+        let exchange = Exchange {
+            target_uri: uri,
+            date_ms: 1_600_000_000_000 + number as u64,
+            address: None,
+            request: b"GET / HTTP/1.1\r\n\r\n",
+            head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n",
+            payload: Payload::new(body),
+            truncated: None,
+            fields: &[],
+            namespace: &namespace,
+            number: number as u64,
+        };
+        let original = Original {
+            target_uri: uris[0],
+            date_ms: 1_600_000_000_000,
+        };
+        let keep = if number == 0 {
+            Keep::Response
+        } else {
+            Keep::SamePayload(original)
+        };
+        let capture = capture(&exchange, keep, &mut Packer::default()).unwrap();
+        writer.append(&capture, "surt").unwrap();
+    }
+    writer.finish(1 << 20).unwrap();
+    done(folder.path(), "import archive -o out");
+    expect![[r#"
+        https://w.example/ fetched seed
+          2020-09-13T12:26 New 200 ok "T" 4 words [https://w.example/two]
+        https://w.example/two fetched
+          2020-09-13T12:26 New 200 ok "T" 4 words [https://w.example/two]
+    "#]]
+    .assert_eq(&dump(&folder.path().join("out")));
+    let store = Store::look(&folder.path().join("out")).unwrap();
+    let copy = store.copy(PageId(0)).unwrap().unwrap();
+    assert_eq!(copy.digest, Some(Payload::new(body).digest().0));
+    assert_eq!(copy.last_modified, b"Sun, 06 Nov 1994 08:49:37 GMT");
+    assert_eq!((copy.requests, copy.capture), (0, None));
+    assert!(
+        copy.detail.starts_with("crawl-00001.warc.gz at byte "),
+        "{}",
+        copy.detail
+    );
+}
+
+/// An imported crawl goes on: what is known and was never fetched is asked for, nothing else.
+#[test]
+fn a_crawl_goes_on_from_an_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let (site, asked) = serve();
+    let page = html(
+        &format!("{site}/"),
+        "2020-01-05T10:00:00Z",
+        "<a href=/next>n</a>",
+    );
+    fs::write(folder.path().join("w.warc"), page).unwrap();
+    done(folder.path(), "import w.warc -o out");
+    let crawl = "crawl -o out --delay 0s --allow-private --no-warc --until requests=20 --json";
+    let json = turnstone(folder.path(), crawl).json();
+    assert_eq!(json["pages"], 3, "{json}");
+    assert_eq!(
+        asked.lock().unwrap().as_slice(),
+        ["/robots.txt", "/next", "/last"]
+    );
+    let store = Store::look(&folder.path().join("out")).unwrap();
+    let sessions = store.index().sessions();
+    assert_eq!(sessions[0].policy, "import");
+    let [first, .., last] = sessions else {
+        panic!("{sessions:?}");
+    };
+    let dated = last.wall_ms - first.wall_ms;
+    let apart = dated.abs_diff(last.tick.0);
+    assert!(apart < 60_000, "ticks go on as dates: {apart} ms apart");
+}
+
+/// A site of which nothing links to its home page but the import. Says what was asked.
+fn serve() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let site = format!("http://{}", listener.local_addr().unwrap());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let log = asked.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(20) {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).unwrap();
+            let head = String::from_utf8_lossy(&head[..read]).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+            let (status, body) = match path.as_str() {
+                "/next" => (
+                    "200 OK",
+                    "<title>N</title>next <a href=/last>l</a><a href=/>h</a>",
+                ),
+                "/last" => ("200 OK", "<title>L</title>last <a href=/>h</a>"),
+                _ => ("404 Not Found", ""),
+            };
+            log.lock().unwrap().push(path);
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\
+                 Connection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    (site, asked)
 }
