@@ -30,9 +30,12 @@ pub fn surt(url: &Url) -> String {
                 out.push_str(label);
             }
         }
-        // Numbers are not a hierarchy: kept in order, as the archives do.
-        Host::Ipv4(address) => out.push_str(&address.to_string()),
-        Host::Ipv6(address) => out.push_str(&format!("[{address}]")),
+        // As pywb looks them up: numbers reversed like names, IPv6 as it is, without brackets.
+        Host::Ipv4(address) => {
+            let [a, b, c, d] = address.octets();
+            out.push_str(&format!("{d},{c},{b},{a}"));
+        }
+        Host::Ipv6(address) => out.push_str(&address.to_string()),
     }
     if let Some(port) = url.port() {
         out.push(':');

@@ -214,7 +214,8 @@ fn surt_is_the_archives_form() {
         of("http://www2.Example.org:8080/A/B/?b=2&a=1#x"),
         "org,example:8080)/a/b?a=1&b=2"
     );
-    assert_eq!(of("https://192.0.2.7/%2541"), "192.0.2.7)/a");
+    assert_eq!(of("https://192.0.2.7/%2541"), "7,2,0,192)/a");
+    assert_eq!(of("http://[2001:db8::1]:81/"), "2001:db8::1:81)/");
     assert_eq!(of("https://www.com/"), "com,www)/");
 }
 

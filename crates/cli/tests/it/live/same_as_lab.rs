@@ -128,7 +128,9 @@ fn check_replay(spec: &str, arguments: &str, seed: u64) {
             running.kill();
         } else {
             running.signal("TERM");
-            assert!(running.wait().success(), "{}", crawler.said());
+            // Before it has begun there is nothing to end cleanly: the signal kills it.
+            let status = running.wait();
+            assert!(matches!(status.code(), Some(0) | None), "{status}");
         }
     }
     crawler.finish();
