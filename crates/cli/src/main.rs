@@ -6,6 +6,8 @@
 mod commands;
 mod exit;
 mod files;
+mod lines;
+mod moment;
 mod output;
 mod progress;
 mod seconds;

@@ -15,7 +15,7 @@
 //!
 //! | module | what it decides |
 //! |---|---|
-//! | [`run`] | the owner's loop; `hand_out` and `receive` are its two halves |
+//! | [`run`] | the owner's loop; `hand_out` and `receive` are its two halves, `show` tells of it |
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
 //! | `page` | what a task makes of an answer |
@@ -32,6 +32,7 @@ pub mod fold;
 mod hand_out;
 mod keeper;
 mod mood;
+mod notes;
 mod page;
 mod patterns;
 pub mod plan;
@@ -40,12 +41,14 @@ mod receive;
 mod robots;
 pub mod run;
 mod seeds;
+mod show;
 mod verdict;
 mod view;
 
 pub use budget::Stop;
 pub use clock::Clock;
 pub use fold::{FoldError, Folded, Founding, Past};
+pub use notes::{CoverageNote, STOP_NOTE};
 pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use turnstone_fetch::Client;
 use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
 use turnstone_pagestore::{
-    Entry, Facts, Links, Outcome, PageState, Position, Settled, Store, StoreError, Tally, warc,
+    Entry, Facts, Links, Outcome, Position, Settled, Store, StoreError, Tally, warc,
 };
 
 use crate::addresses::Addresses;
@@ -25,22 +25,20 @@ use crate::fold::{self, Folded};
 use crate::hand_out::{Errand, Job};
 use crate::keeper::{Batch, Keeper, SyncError};
 use crate::mood::Moods;
+use crate::notes::STOP_NOTE;
 use crate::page::Context;
 use crate::patterns::Patterns;
 use crate::plan::{Plan, Round};
 use crate::progress::Progress;
 use crate::receive::Report;
 use crate::robots::Robots;
+use crate::show::SHOW_EVERY;
 use crate::view::{self, View, Viewed};
 
 /// Reports taken in before anything else is done.
 const REPORTS_PER_TURN: usize = 256;
-/// How often the crawl shows itself.
-const SHOW_EVERY: Duration = Duration::from_millis(200);
 /// How often a full disk is tried again.
 const FULL_DISK_RETRY: Duration = Duration::from_secs(1);
-/// Coverage is noted whenever requests grew by this share.
-const NOTE_GROWTH: f64 = 1.05;
 /// How much memory sorting the index at the end may take.
 const SORT_BYTES_MAX: usize = 256 << 20;
 
@@ -148,15 +146,15 @@ pub struct Crawl<P> {
     told: mpsc::UnboundedSender<Report>,
     keeper: Keeper,
     synced: Position,
-    durable_fetches: u64,
+    pub(crate) durable_fetches: u64,
     last_sync: Instant,
     entries_at_checkpoint: u64,
     entries: u64,
-    noted_requests: u64,
-    shown: watch::Sender<Progress>,
-    last_shown: Option<Instant>,
-    started: Instant,
-    paused: Option<String>,
+    pub(crate) noted_requests: u64,
+    pub(crate) shown: watch::Sender<Progress>,
+    pub(crate) last_shown: Option<Instant>,
+    pub(crate) started: Instant,
+    pub(crate) paused: Option<String>,
 }
 
 impl<P: Policy> Crawl<P> {
@@ -241,6 +239,7 @@ impl<P: Policy> Crawl<P> {
             policy: &self.identity,
         };
         self.store.append(self.now, &entry);
+        self.note(STOP_NOTE, b"");
         self.scheduler.set_politeness(politeness);
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
@@ -454,6 +453,8 @@ impl<P: Policy> Crawl<P> {
     async fn finish(mut self, at_once: bool) -> Result<Summary, CrawlError> {
         let abandoned = self.scheduler.ranking().in_flight_count();
         self.note_coverage();
+        let stop = self.stop.unwrap_or(Stop::Told);
+        self.note(STOP_NOTE, stop.name().as_bytes());
         self.flush().await?;
         while self.keeper.is_busy() {
             let synced = self.keeper.done().await;
@@ -473,7 +474,7 @@ impl<P: Policy> Crawl<P> {
         self.show(true);
         let index = self.store.index();
         Ok(Summary {
-            stop: self.stop.unwrap_or(Stop::Told),
+            stop,
             pages: index.stored_count(),
             known: index.page_count() as u64,
             tally: index.tally().clone(),
@@ -481,56 +482,6 @@ impl<P: Policy> Crawl<P> {
             running: self.started.elapsed(),
             abandoned,
         })
-    }
-
-    /// Shows how far the crawl is, now and then.
-    fn show(&mut self, now: bool) {
-        let due = self
-            .last_shown
-            .is_none_or(|last| last.elapsed() >= SHOW_EVERY);
-        if !due && !now {
-            return;
-        }
-        self.last_shown = Some(Instant::now());
-        let index = self.store.index();
-        let tally = index.tally();
-        let ranking = self.scheduler.ranking();
-        self.shown.send_replace(Progress {
-            tick: self.now,
-            running: self.started.elapsed(),
-            pages: index.stored_count(),
-            known: index.page_count() as u64,
-            requests: tally.requests,
-            bytes: tally.body_bytes,
-            in_flight: ranking.in_flight_count() as u64,
-            queued: ranking.queued_count() as u64,
-            hosts: index.host_count() as u64,
-            statuses: tally.statuses,
-            failed: index.count(PageState::Gone) + index.count(PageState::Refused),
-            coverage: self.scheduler.coverage(),
-            durable_fetches: self.durable_fetches,
-            paused: self.paused.clone(),
-            ending: self.stop.is_some(),
-        });
-        if tally.requests as f64 > self.noted_requests as f64 * NOTE_GROWTH {
-            self.note_coverage();
-        }
-    }
-
-    /// Notes what is proven after how many requests, for the report.
-    fn note_coverage(&mut self) {
-        let Some(coverage) = self.scheduler.coverage() else {
-            return;
-        };
-        let requests = self.store.index().tally().requests;
-        self.noted_requests = requests;
-        let mut bytes = Vec::with_capacity(24);
-        for number in [requests, coverage.guaranteed, coverage.stuck] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        let kind = "coverage";
-        let bytes = &bytes;
-        self.store.append(self.now, &Entry::Note { kind, bytes });
     }
 }
 

@@ -25,6 +25,6 @@ pub use event::{Change, Event, Fault};
 pub use id::{HostId, PageId};
 pub use policy::{Coverage, Links, NoLinks, Policy, WholeGraphRank};
 pub use random::Random;
-pub use ranking::{Rank, Ranking};
+pub use ranking::{Place, Rank, Ranking};
 pub use saved::{Restore, Save, corrupt};
 pub use scheduler::{Next, Scheduler};

@@ -19,6 +19,13 @@ pub trait Policy: Send {
         None
     }
 
+    /// How much of what is not proven lies at a page, in units of [`Coverage::ONE`], where the
+    /// policy keeps such an account.
+    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
+        let _ = (page, ranking);
+        None
+    }
+
     /// Writes the whole state, random generator included. Ranks are saved by the scheduler.
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()>;
 
@@ -33,6 +40,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn coverage(&self) -> Option<Coverage> {
         (**self).coverage()
+    }
+
+    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
+        (**self).residual(page, ranking)
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

@@ -5,6 +5,7 @@
 
 pub mod backtest;
 pub mod cluster;
+pub mod crawled;
 pub mod discovery;
 pub mod figure;
 pub mod freshness;

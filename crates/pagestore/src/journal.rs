@@ -201,9 +201,15 @@ impl Journal {
         }
     }
 
-    /// Reads every whole entry from a position on.
+    /// Reads every whole entry from a position on that is written by now. What another process
+    /// appends meanwhile is not read.
     pub fn scan(&self, from: Position) -> Scan {
-        Scan::new(self.disk.clone(), self.path.clone(), from)
+        Scan::new(self.disk.clone(), self.path.clone(), from, self.written)
+    }
+
+    /// Leaves the file as it is, and knows no more of it than its whole entries.
+    pub(crate) fn look_until(&mut self, end: End) {
+        self.written = end.at.0;
     }
 
     /// Cuts what stands behind the last whole entry. Refuses if whole entries follow it: then
@@ -271,10 +277,12 @@ pub struct Scan {
     base: u64,
     used: usize,
     filled: usize,
+    /// No entry that begins here or later is read.
+    until: u64,
 }
 
 impl Scan {
-    fn new(disk: Arc<dyn Disk>, path: PathBuf, from: Position) -> Self {
+    fn new(disk: Arc<dyn Disk>, path: PathBuf, from: Position, until: u64) -> Self {
         Self {
             disk,
             path,
@@ -282,6 +290,7 @@ impl Scan {
             base: from.0,
             used: 0,
             filled: 0,
+            until,
         }
     }
 
@@ -291,6 +300,9 @@ impl Scan {
         reason = "the entry is lent: an iterator would have to copy it"
     )]
     pub fn next(&mut self) -> Result<Option<(Position, Tick, Entry<'_>)>, StoreError> {
+        if self.position().0 >= self.until {
+            return Ok(None);
+        }
         let length = loop {
             match frame::look(&self.buffer[self.used..self.filled]) {
                 Look::Entry(entry) => break entry.len(),

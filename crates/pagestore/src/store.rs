@@ -126,7 +126,8 @@ impl Store {
         let torn_bytes = if lock.is_some() {
             journal.cut(end)?
         } else {
-            end.length - end.at.0
+            journal.look_until(end);
+            end.length.saturating_sub(end.at.0)
         };
         Ok(Self {
             directory: directory.to_owned(),
@@ -336,9 +337,22 @@ impl Store {
 
     /// The outcome at a position, without its links.
     pub fn outcome_at(&self, at: Position) -> Result<Outcome<'static>, StoreError> {
+        self.outcome_and_links(at, &mut Vec::new())
+    }
+
+    /// The outcome at a position, its links in a buffer.
+    pub fn outcome_and_links(
+        &self,
+        at: Position,
+        links: &mut Vec<PageId>,
+    ) -> Result<Outcome<'static>, StoreError> {
+        links.clear();
         let mut buffer = self.buffer.borrow_mut();
         match self.entry(at, &mut buffer)? {
-            Entry::Outcome(outcome) => Ok(outcome.without_links()),
+            Entry::Outcome(outcome) => {
+                outcome.links.read(links);
+                Ok(outcome.without_links())
+            }
             _ => Err(damaged(
                 self.journal.path(),
                 at.0,

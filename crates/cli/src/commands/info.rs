@@ -17,7 +17,8 @@ use crate::progress::Progress;
 /// Tell what a recorded web holds: pages, links, hosts, degrees, snapshots.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// A recorded web: NAME[.graph], NAME.tsv[.zst|.gz], NAME.jsonl.zst, or a folder of histories
+    /// A recorded web: NAME[.graph], NAME.tsv[.zst|.gz], NAME.jsonl.zst, a folder of
+    /// histories, or a crawl directory
     web: PathBuf,
 }
 
@@ -28,6 +29,7 @@ impl Info {
         match web::recognise(&self.web)? {
             WebKind::Bv(_) => graph(&self, output, progress, "BV graph")?,
             WebKind::Edges(_) => graph(&self, output, progress, "edge list")?,
+            WebKind::CrawlDirectory(_) => graph(&self, output, progress, "crawl directory")?,
             WebKind::History(file) => {
                 let info = HistoryInfo::of(&history::read(&file)?);
                 drop(progress);

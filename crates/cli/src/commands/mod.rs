@@ -4,16 +4,21 @@ mod backtest;
 mod bonus;
 mod completions;
 mod crawl;
+mod directory;
 mod discover;
+mod export;
 mod generate;
 mod info;
 mod live;
 mod policies;
 mod rank;
 mod refresh;
+mod report;
 mod serve_web;
 mod site;
+mod status;
 mod trusted;
+mod why;
 
 use clap::Subcommand;
 
@@ -25,10 +30,19 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Tell where a crawl stands, while it runs or after
+    Status(status::Status),
+    /// Tell why a page is fetched, waits or was refused
+    Why(why::Why),
+    /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+    Report(report::Report),
     /// Look for new pages: fetch a few known pages again, and every new page they lead to
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Write what a crawl brought: link graph, page table, histories
+    #[command(subcommand)]
+    Export(export::Export),
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
@@ -59,8 +73,12 @@ impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
             Self::Crawl(command) => command.run(output),
+            Self::Status(command) => command.run(output),
+            Self::Why(command) => command.run(output),
+            Self::Report(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),

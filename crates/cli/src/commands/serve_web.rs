@@ -283,7 +283,9 @@ async fn interrupted() -> anyhow::Result<()> {
 /// Any recorded web, ready to be served.
 fn open(path: &Path, pages: GraphPages) -> anyhow::Result<Web> {
     Ok(match web::recognise(path)? {
-        WebKind::Bv(_) | WebKind::Edges(_) => Web::graph(web::open_graph(path)?, pages),
+        WebKind::Bv(_) | WebKind::Edges(_) | WebKind::CrawlDirectory(_) => {
+            Web::graph(web::open_graph(path)?, pages)
+        }
         WebKind::History(_) | WebKind::Histories(_) => {
             let histories: Vec<_> = web::open_histories(path)?.collect::<Result<_, _>>()?;
             Web::histories(histories)

@@ -39,6 +39,23 @@ const READY: u32 = 0;
 const RESTING: u32 = 1 << INDEX_BITS;
 const IDLE: u32 = 3 << INDEX_BITS;
 
+/// Where a page stands in the ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// May be handed out.
+    Queued,
+    /// Ranked for the policy alone.
+    Parked,
+    /// Handed out, not yet come back.
+    InFlight,
+    /// Not to be handed out before a tick.
+    Deferred(Tick),
+    /// Kept for the policy, which may bring it back.
+    Shelved,
+    /// Not ranked.
+    Absent,
+}
+
 /// Ranks of pages, grouped by host, with the hosts that may be contacted apart.
 #[derive(Debug, Default)]
 pub struct Ranking {
@@ -214,6 +231,28 @@ impl Ranking {
     /// How many pages are in flight.
     pub fn in_flight_count(&self) -> usize {
         self.aside.in_flight()
+    }
+
+    /// Where a known page is.
+    pub fn place(&self, page: PageId) -> Place {
+        match self.places[page.index()] & TAG {
+            QUEUED => Place::Queued,
+            PARKED => Place::Parked,
+            ASIDE => match self.aside.get(page).0 {
+                Why::InFlight => Place::InFlight,
+                Why::Deferred(until) => Place::Deferred(until),
+                Why::Shelved => Place::Shelved,
+            },
+            _ => Place::Absent,
+        }
+    }
+
+    /// How many queued pages are better than this one, whatever their hosts: O(pages queued).
+    pub fn queued_before(&self, page: PageId) -> usize {
+        let rank = self.rank(page);
+        let better =
+            |other: &&Entry| other.rank > rank || (other.rank == rank && other.page < page);
+        self.lanes.iter().flatten().filter(better).count()
     }
 
     /// How many pages are queued.

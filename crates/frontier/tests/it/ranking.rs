@@ -4,8 +4,8 @@ use std::io;
 
 use proptest::prelude::*;
 use turnstone_frontier::{
-    Change, Event, Fault, HostId, Links, Next, NoLinks, PageId, Policy, Politeness, Rank, Ranking,
-    Scheduler, Tick,
+    Change, Event, Fault, HostId, Links, Next, NoLinks, PageId, Place as Seen, Policy, Politeness,
+    Rank, Ranking, Scheduler, Tick,
 };
 
 use crate::model::{Model, Page, Place};
@@ -214,6 +214,23 @@ fn check(steps: &[Step], politeness: Politeness) {
         let ranking = scheduler.ranking();
         assert_eq!(ranking.best_queued(), model.best(Place::Queued));
         assert_eq!(ranking.best_parked(), model.best(Place::Parked));
+        for (index, page) in model.pages.iter().enumerate() {
+            let id = PageId::from_index(index);
+            let expected = match page.place {
+                Place::Queued => Seen::Queued,
+                Place::Parked => Seen::Parked,
+                Place::InFlight => Seen::InFlight,
+                Place::Shelved => Seen::Shelved,
+                Place::Deferred(until) => Seen::Deferred(until),
+                Place::Absent { .. } => Seen::Absent,
+            };
+            assert_eq!(ranking.place(id), expected, "page {id}");
+            let better = model.pages.iter().enumerate().filter(|(other, it)| {
+                it.place == Place::Queued
+                    && (it.rank > page.rank || (it.rank == page.rank && *other < index))
+            });
+            assert_eq!(ranking.queued_before(id), better.count(), "page {id}");
+        }
         for (index, page) in model.pages.iter().enumerate() {
             assert_eq!(
                 ranking.rank(PageId::from_index(index)),

@@ -11,10 +11,12 @@
 mod date;
 mod read;
 mod walk;
+mod write;
 
 pub use date::Date;
 pub use read::{HistoryError, read, read_with_terms};
 pub use walk::{Step, Walk};
+pub use write::{HistoryWriter, Line};
 
 use turnstone_frontier::PageId;
 

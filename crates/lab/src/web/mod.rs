@@ -3,7 +3,8 @@
 //! - `NAME.graph` + `NAME.properties`: a BV graph (say `NAME` or `NAME.graph`);
 //! - `NAME.tsv[.zst|.gz]`: an edge list, with `NAME.urls[.zst|.gz]` beside it or not;
 //! - `NAME.jsonl.zst`: a site history;
-//! - a folder of histories.
+//! - a folder of histories;
+//! - a crawl directory, with its link graph.
 
 mod graph_web;
 mod old_web;
@@ -15,7 +16,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use turnstone_linkgraph::{ReadError, bv, edges};
+use turnstone_pagestore::{Store, StoreError};
 
+use crate::crawled;
 use crate::history::{self, History, HistoryError};
 
 /// The ending of a site history.
@@ -34,6 +37,8 @@ pub enum WebKind {
     History(PathBuf),
     /// The histories of several sites, by name.
     Histories(Vec<PathBuf>),
+    /// A crawl directory.
+    CrawlDirectory(PathBuf),
 }
 
 /// Why a recorded web could not be opened.
@@ -42,7 +47,7 @@ pub enum WebKind {
 pub enum WebError {
     /// There is nothing that looks like a web.
     #[error("{}: {what}; a recorded web is NAME.graph with NAME.properties, NAME.tsv[.zst|.gz], \
-             NAME.jsonl.zst, or a folder of .jsonl.zst files", path.display())]
+             NAME.jsonl.zst, a folder of .jsonl.zst files, or a crawl directory", path.display())]
     Unrecognised {
         /// Where it was looked for.
         path: PathBuf,
@@ -63,6 +68,9 @@ pub enum WebError {
     /// The history is damaged.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// The crawl directory cannot be read.
+    #[error(transparent)]
+    Crawl(#[from] StoreError),
     /// It has no page.
     #[error("{}: the web has no page", path.display())]
     Empty {
@@ -90,6 +98,9 @@ pub fn recognise(path: &Path) -> Result<WebKind, WebError> {
             what,
         })
     };
+    if path.join("store/journal").is_file() {
+        return Ok(WebKind::CrawlDirectory(path.to_owned()));
+    }
     if path.is_dir() {
         let histories = histories_in(path)?;
         if histories.is_empty() {
@@ -129,6 +140,7 @@ pub fn open_graph(path: &Path) -> Result<GraphWeb, WebError> {
     let web = match recognise(path)? {
         WebKind::Bv(name) => GraphWeb::new(bv::read(&name)?),
         WebKind::Edges(file) => GraphWeb::new(edges::read(&file)?),
+        WebKind::CrawlDirectory(directory) => crawled::graph(&Store::look(&directory)?)?,
         WebKind::History(file) => {
             let history = history::read(&file)?;
             GraphWeb::of_history(&history, history.snapshots.len() - 1)
@@ -157,6 +169,11 @@ pub fn history_files(path: &Path) -> Result<Vec<PathBuf>, WebError> {
         WebKind::Histories(files) => Ok(files),
         WebKind::Bv(path) | WebKind::Edges(path) => {
             let what = "a link graph without history, but this question needs snapshots over time";
+            Err(WebError::Unrecognised { path, what })
+        }
+        WebKind::CrawlDirectory(path) => {
+            let what = "a crawl directory, but this question needs a history; write one with \
+                        `turnstone export history`";
             Err(WebError::Unrecognised { path, what })
         }
     }

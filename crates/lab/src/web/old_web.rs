@@ -120,7 +120,7 @@ impl OldWeb {
         let files = match recognise(path)? {
             WebKind::History(file) => vec![file],
             WebKind::Histories(files) => files,
-            WebKind::Bv(path) | WebKind::Edges(path) => {
+            WebKind::Bv(path) | WebKind::Edges(path) | WebKind::CrawlDirectory(path) => {
                 return Err(OldWebError::NoAliveList { path });
             }
         };

@@ -128,3 +128,22 @@ fn a_body_is_seen_once_it_is_durable() {
     let url = store.url(first.page).unwrap();
     assert_eq!(store.reader().url(first.page_at).unwrap(), url);
 }
+
+#[test]
+fn one_who_looks_sees_the_moment_he_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::create(folder.path(), "a crawl").unwrap();
+    store.host(Tick(1), "a.example");
+    store.write().unwrap();
+    let looked = Store::look(folder.path()).unwrap();
+    store.host(Tick(2), "b.example");
+    store.write().unwrap();
+    let mut scan = looked.scan(Position::FIRST);
+    assert!(scan.next().unwrap().is_some());
+    assert!(
+        scan.next().unwrap().is_none(),
+        "the index does not know what came later"
+    );
+    assert_eq!(looked.index().host_count(), 1);
+    assert_eq!(Store::look(folder.path()).unwrap().index().host_count(), 2);
+}

@@ -199,6 +199,10 @@ impl Policy for RankMass {
         })
     }
 
+    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
+        Some(ranking.rank(page))
+    }
+
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
         [self.covered, self.lost, self.stuck, self.pushes]
             .iter()

@@ -331,6 +331,10 @@ impl Policy for WindowedRankMass {
         })
     }
 
+    fn residual(&self, page: PageId, _: &Ranking) -> Option<u64> {
+        self.residuals.get(page.index()).copied()
+    }
+
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
         self.residuals.save(out)?;
         self.stages

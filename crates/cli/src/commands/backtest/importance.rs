@@ -93,7 +93,9 @@ impl Importance {
                 let advice = "this question looks at one site at a time; name one of its files";
                 return Err(Usage::of("WEB", advice).into());
             }
-            WebKind::Bv(_) | WebKind::Edges(_) => self.graph(&specs, &progress)?,
+            WebKind::Bv(_) | WebKind::Edges(_) | WebKind::CrawlDirectory(_) => {
+                self.graph(&specs, &progress)?
+            }
         };
         drop(progress);
         self.show(pages, links, &runs, output)?;

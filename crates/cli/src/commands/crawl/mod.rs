@@ -8,6 +8,7 @@ mod until;
 
 pub(crate) use asked::{Crawl, plan, seeds};
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -79,7 +80,18 @@ impl Crawl {
         runtime.shutdown_timeout(Duration::from_millis(100));
         let summary = summary?;
         summary::print(&summary, directory, output)?;
+        if summary.abandoned == 0 {
+            report(directory, output);
+        }
         Ok(exit(&summary, goal, output))
+    }
+}
+
+/// Leaves the page about the crawl. The crawl is done either way.
+fn report(directory: &Path, output: &Output) {
+    match super::report::write(directory, None) {
+        Ok(file) => output.note(&format!("report written to {}", file.display())),
+        Err(error) => output.note(&format!("turnstone: no report: {error:#}")),
     }
 }
 

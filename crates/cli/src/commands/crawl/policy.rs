@@ -80,6 +80,24 @@ impl Chosen {
         self.question == Question::Coverage && self.spec.name() != "breadth-first"
     }
 
+    /// The share that is to be proven.
+    pub(crate) fn goal(&self) -> f64 {
+        1.0 - self.goal.epsilon.number()
+    }
+
+    /// The policy as its spec.
+    pub(crate) fn spec(&self) -> &str {
+        &self.text
+    }
+
+    /// The policy, if it is one that estimates importance.
+    pub(crate) fn opic(&self) -> Option<importance::Opic> {
+        if self.question != Question::Importance {
+            return None;
+        }
+        importance::build(&self.spec, &Bonus::default(), self.random_seed).ok()
+    }
+
     /// The policy for these seeds.
     pub(crate) fn make(&self, seeds: &[PageId]) -> anyhow::Result<Box<dyn Policy>> {
         Ok(match self.question {

@@ -20,12 +20,55 @@ pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> any
         "known": summary.known,
         "pages": summary.pages,
     });
-    add_counts(&mut document, &summary.tally, summary.coverage);
+    add_counts(
+        &mut document,
+        &summary.tally,
+        summary.coverage.map(Proven::of),
+    );
     output.result(&document, || text(summary, directory))
 }
 
+/// What is proven of the store, and what can still be, as shares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Proven {
+    /// At least this much of the personalised PageRank is stored.
+    pub(crate) guaranteed: f64,
+    /// No more than this can be guaranteed any more.
+    pub(crate) upper_bound: f64,
+    /// What was asked for.
+    pub(crate) goal: f64,
+}
+
+impl Proven {
+    pub(crate) fn of(coverage: Coverage) -> Self {
+        Self {
+            guaranteed: coverage.guaranteed_fraction(),
+            upper_bound: upper_bound(coverage),
+            goal: coverage.goal as f64 / Coverage::ONE as f64,
+        }
+    }
+
+    /// What is proven, what may still be, and what cannot be any more.
+    pub(crate) fn bar(&self) -> String {
+        /// Characters of the bar.
+        const BAR: usize = 40;
+        let cells = |share: f64| ((share * BAR as f64) as usize).min(BAR);
+        let full = cells(self.guaranteed);
+        let open = cells(self.upper_bound).max(full);
+        format!(
+            "[{}{}{}] at least {} (goal {}, at most {})",
+            "█".repeat(full),
+            "·".repeat(open - full),
+            " ".repeat(BAR - open),
+            percent(self.guaranteed),
+            percent(self.goal),
+            percent(self.upper_bound),
+        )
+    }
+}
+
 /// What `crawl` and `status` both tell.
-pub(crate) fn add_counts(document: &mut Value, tally: &Tally, coverage: Option<Coverage>) {
+pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Proven>) {
     let statuses = json!({
         "2xx": tally.statuses[2],
         "3xx": tally.statuses[3],
@@ -33,18 +76,12 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, coverage: Option<C
         "5xx": tally.statuses[5],
         "other": tally.statuses[0] + tally.statuses[1],
     });
-    let (guaranteed, upper_bound) = coverage.map_or((Value::Null, Value::Null), |coverage| {
-        (
-            json!(coverage.guaranteed_fraction()),
-            json!(upper_bound(coverage)),
-        )
-    });
     let more = json!({
         "requests": tally.requests,
         "robots_requests": tally.robots_requests,
         "bytes": tally.body_bytes,
-        "guaranteed": guaranteed,
-        "upper_bound": upper_bound,
+        "guaranteed": proven.map(|proven| proven.guaranteed),
+        "upper_bound": proven.map(|proven| proven.upper_bound),
         "statuses": statuses,
         "classes": tally.classes,
     });
@@ -76,11 +113,25 @@ fn text(summary: &Summary, directory: &Path) -> String {
             percent(upper_bound(coverage)),
         );
     }
-    let mut table = Table::new(&["what came of pages", "count"]);
-    for (class, count) in &summary.tally.classes {
+    out + "\n" + &classes(&summary.tally).text()
+}
+
+/// What came of pages, by class.
+pub(crate) fn classes(tally: &Tally) -> Table {
+    let mut table = Table::new(&["what came of pages", "#count"]);
+    for (class, count) in &tally.classes {
         table.row([class.clone(), whole(*count)]);
     }
-    out + "\n" + &table.text()
+    table
+}
+
+/// A share of PageRank or cash as per cent: small ones matter.
+pub(crate) fn share(share: f64) -> String {
+    if share != 0.0 && share.abs() < 1e-4 {
+        format!("{:.0e} %", share * 100.0)
+    } else {
+        percent(share)
+    }
 }
 
 /// A size people can read.

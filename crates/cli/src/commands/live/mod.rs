@@ -4,7 +4,7 @@
 mod hosts_file;
 mod options;
 mod rounds;
-mod view;
+pub(crate) mod view;
 
 pub(crate) use options::LiveOptions;
 pub(crate) use rounds::{Asked, ask};

@@ -8,17 +8,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tokio::sync::watch;
 use turnstone_crawl::Progress;
-use turnstone_frontier::Coverage;
-use turnstone_lab::number::{percent, whole};
+use turnstone_lab::number::whole;
 
-use crate::commands::crawl::summary::{bytes, upper_bound};
+use crate::commands::crawl::summary::{Proven, bytes, upper_bound};
 
+/// Where a running crawl says how it does.
+pub(crate) const STATUS_FILE: &str = "store/status.json";
 /// How often the file is written.
 const FILE_EVERY: Duration = Duration::from_secs(1);
 /// How far back rates look.
 const RATE_SPAN: Duration = Duration::from_secs(5);
-/// Characters of the coverage bar.
-const BAR: usize = 40;
 
 /// Shows progress until the crawl ends.
 pub(super) async fn show(mut progress: watch::Receiver<Progress>, directory: PathBuf) {
@@ -86,7 +85,7 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
         whole(other)
     );
     if let Some(coverage) = now.coverage {
-        text += &format!("\n{}", bar(coverage));
+        text += &format!("\ncoverage {}", Proven::of(coverage).bar());
     }
     if let Some(why) = &now.paused {
         text += &format!("\nPAUSED: {why}");
@@ -94,22 +93,6 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
         text += "\nending: waiting for open requests (press Ctrl-C again to end at once)";
     }
     text
-}
-
-/// What is proven, what may still be, and what cannot be any more.
-fn bar(coverage: Coverage) -> String {
-    let (low, high) = (coverage.guaranteed_fraction(), upper_bound(coverage));
-    let (full, open) = ((low * BAR as f64) as usize, (high * BAR as f64) as usize);
-    let open = open.clamp(full, BAR);
-    format!(
-        "coverage [{}{}{}] at least {} (goal {}, at most {})",
-        "█".repeat(full),
-        "·".repeat(open - full),
-        " ".repeat(BAR - open),
-        percent(low),
-        percent(coverage.goal as f64 / Coverage::ONE as f64),
-        percent(high),
-    )
 }
 
 /// The file that `turnstone status` reads while the crawl runs. Not written is no harm.
@@ -130,6 +113,6 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "upper_bound": now.coverage.map(upper_bound),
         "paused": now.paused,
     });
-    let path = directory.join("store/status.json");
+    let path = directory.join(STATUS_FILE);
     let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));
 }

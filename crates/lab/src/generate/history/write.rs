@@ -1,19 +1,16 @@
 //! Writes made-up sites as history files: see `docs/formats.md`.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use turnstone_frontier::Random;
 
 use super::HistoryPlan;
 use super::content::{self, mix, word};
 use super::site::{Kind, Site, Witness};
-use crate::history::Date;
+use crate::history::{Date, HistoryWriter, Line};
 
-/// How hard to compress: fast, since made-up data is made up again.
-const COMPRESSION_LEVEL: i32 = 6;
 /// How many off-site domains a site links to.
 const OFFSITE_HOSTS: u64 = 30;
 
@@ -83,35 +80,32 @@ pub fn write_folder(
 /// Writes one site as a history file.
 pub fn write_site(path: &Path, name: &str, plan: HistoryPlan) -> Result<(), GenerateError> {
     let attempt = || -> io::Result<()> {
-        let file = BufWriter::new(File::create(path)?);
-        let mut encoder = zstd::Encoder::new(file, COMPRESSION_LEVEL)?;
-        write_lines(&mut encoder, name, plan)?;
-        encoder.finish()?.flush()
+        let mut lines = HistoryWriter::new(BufWriter::new(File::create(path)?))?;
+        write_lines(&mut lines, name, plan);
+        lines.finish()
     };
     attempt().map_err(GenerateError::io(path))
 }
 
-fn write_lines(out: &mut dyn Write, name: &str, plan: HistoryPlan) -> io::Result<()> {
+fn write_lines(lines: &mut Lines, name: &str, plan: HistoryPlan) {
     let mut count = Count::default();
     Site::unfold(plan, plan.pages, &mut count);
     let dates = dates(plan);
-    let header = Header {
+    lines.write(&Line::Site {
         site: name,
         origin: &format!("https://{name}/"),
         source: "generated",
         pages: count.pages,
         snapshots: dates.iter().map(Date::to_string).collect(),
-    };
-    let mut lines = Lines { out, error: None };
-    lines.write(&header);
-    Site::unfold(plan, plan.pages, &mut Pages(&mut lines));
+    });
+    Site::unfold(plan, plan.pages, &mut Pages(lines));
     for host in 0..OFFSITE_HOSTS {
-        let name = format!("{}.example", word(mix(&[plan.seed, host, 21])));
-        lines.write(&HostLine { host, name });
+        let name = &format!("{}.example", word(mix(&[plan.seed, host, 21])));
+        let host = host as u32;
+        lines.write(&Line::Host { host, name });
     }
-    Site::unfold(plan, plan.pages, &mut Versions(&mut lines));
-    Site::unfold(plan, plan.pages, &mut Events(&mut lines));
-    lines.error.map_or(Ok(()), Err)
+    Site::unfold(plan, plan.pages, &mut Versions(lines));
+    Site::unfold(plan, plan.pages, &mut Events(lines));
 }
 
 /// A snapshot a week; some weeks are left out, as nothing was published in them.
@@ -126,66 +120,7 @@ fn dates(plan: HistoryPlan) -> Vec<Date> {
     (0..plan.snapshots).map(|_| next()).collect()
 }
 
-#[derive(Serialize)]
-struct Header<'a> {
-    site: &'a str,
-    origin: &'a str,
-    source: &'a str,
-    pages: u32,
-    snapshots: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct PageLine {
-    page: u32,
-    url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-struct HostLine {
-    host: u64,
-    name: String,
-}
-
-#[derive(Serialize)]
-struct VersionLine<'a> {
-    version: u32,
-    raw: String,
-    text: String,
-    bytes: u32,
-    words: u32,
-    images: u32,
-    offsite: u32,
-    hosts: Vec<u64>,
-    title: String,
-    terms: Vec<(String, u32)>,
-    broken: u32,
-    links: &'a [u32],
-}
-
-#[derive(Serialize)]
-struct EventLine<'a> {
-    snapshot: u32,
-    set: &'a [(u32, u32)],
-    gone: &'a [u32],
-}
-
-/// Lines on their way out. The first error stops all writing and is kept.
-struct Lines<'a> {
-    out: &'a mut dyn Write,
-    error: Option<io::Error>,
-}
-
-impl Lines<'_> {
-    fn write(&mut self, line: &impl Serialize) {
-        if self.error.is_none() {
-            let written = serde_json::to_writer(&mut *self.out, line).map_err(io::Error::from);
-            self.error = written.and_then(|()| self.out.write_all(b"\n")).err();
-        }
-    }
-}
+type Lines = HistoryWriter<BufWriter<File>>;
 
 #[derive(Default)]
 struct Count {
@@ -198,9 +133,9 @@ impl Witness for Count {
     }
 }
 
-struct Pages<'a, 'b>(&'a mut Lines<'b>);
+struct Pages<'a>(&'a mut Lines);
 
-impl Witness for Pages<'_, '_> {
+impl Witness for Pages<'_> {
     fn born(&mut self, site: &Site, page: u32) {
         let at = &site.pages[page as usize];
         let directory = &site.directories[at.directory].path;
@@ -210,22 +145,23 @@ impl Witness for Pages<'_, '_> {
             Kind::Article => format!("{directory}{}-{page}.html", word(at.text)),
         };
         let kind = (at.kind == Kind::Feed).then_some("xml");
-        self.0.write(&PageLine { page, url, kind });
+        let url = &url;
+        self.0.write(&Line::Page { page, url, kind });
     }
 }
 
-struct Versions<'a, 'b>(&'a mut Lines<'b>);
+struct Versions<'a>(&'a mut Lines);
 
-impl Witness for Versions<'_, '_> {
+impl Witness for Versions<'_> {
     fn version(&mut self, site: &Site, page: u32, version: u32) {
         let at = &site.pages[page as usize];
         let topic = site.directories[at.directory].topic;
         let content = content::content(at.text, topic, u64::from(at.revision));
-        let hosts: Vec<u64> = (0..mix(&[at.text, 22]) % 4)
-            .map(|place| mix(&[at.text, place, 23]) % OFFSITE_HOSTS)
+        let hosts: Vec<u32> = (0..mix(&[at.text, 22]) % 4)
+            .map(|place| (mix(&[at.text, place, 23]) % OFFSITE_HOSTS) as u32)
             .collect();
         let listed = at.links.len() as u32;
-        self.0.write(&VersionLine {
+        self.0.write(&Line::Version {
             version,
             raw: format!("{:016x}", site.raw_hash(page)),
             text: format!("{:016x}", site.text_hash(page)),
@@ -234,7 +170,7 @@ impl Witness for Versions<'_, '_> {
             images: content.images,
             offsite: 2 * hosts.len() as u32,
             hosts: distinct(hosts),
-            title: content.title,
+            title: &content.title,
             terms: content.terms,
             broken: (mix(&[at.text, 24]) % 3) as u32,
             links: &at.links,
@@ -242,17 +178,17 @@ impl Witness for Versions<'_, '_> {
     }
 }
 
-fn distinct(mut hosts: Vec<u64>) -> Vec<u64> {
+fn distinct(mut hosts: Vec<u32>) -> Vec<u32> {
     hosts.sort_unstable();
     hosts.dedup();
     hosts
 }
 
-struct Events<'a, 'b>(&'a mut Lines<'b>);
+struct Events<'a>(&'a mut Lines);
 
-impl Witness for Events<'_, '_> {
+impl Witness for Events<'_> {
     fn snapshot(&mut self, snapshot: u32, set: &[(u32, u32)], gone: &[u32]) {
-        self.0.write(&EventLine {
+        self.0.write(&Line::Event {
             snapshot,
             set,
             gone,

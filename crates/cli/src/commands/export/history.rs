@@ -1,0 +1,136 @@
+//! The history of each site of a crawl, as backtests read it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use turnstone_lab::crawled::{HistoryCounts, SiteHistories, SnapshotBy};
+use turnstone_lab::number::whole;
+use turnstone_lab::table::Table;
+use turnstone_pagestore::Store;
+
+use super::FromTo;
+use crate::exit::Usage;
+use crate::files::write_whole;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// The ending of a history.
+const ENDING: &str = ".jsonl.zst";
+
+/// Write the history of each site
+///
+/// FILE is NAME.jsonl.zst for a crawl of one site, or a folder, new or empty, for one file a site.
+/// A site is an origin: scheme, host and port.
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    #[command(flatten)]
+    paths: FromTo,
+    /// What a snapshot is: all that was fetched on one day (UTC), or by one process
+    #[arg(long, default_value = "day")]
+    snapshot: Snapshot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Snapshot {
+    /// A day
+    Day,
+    /// A process that took the crawl over
+    Session,
+}
+
+impl History {
+    pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
+        let store = Store::look(&self.paths.directory)?;
+        let progress = Progress::busy("reading the journal");
+        let by = match self.snapshot {
+            Snapshot::Day => SnapshotBy::Day,
+            Snapshot::Session => SnapshotBy::Session,
+        };
+        let histories = SiteHistories::read(&store, by)?;
+        let files = self.files(&histories)?;
+        let mut written = Vec::new();
+        for (number, file) in files.into_iter().enumerate() {
+            let mut counts = HistoryCounts::default();
+            write_whole(&file, |out| {
+                counts = histories
+                    .write(number, out)
+                    .map_err(std::io::Error::other)?;
+                Ok(())
+            })?;
+            written.push((file, counts));
+        }
+        drop(progress);
+        let json = json!({
+            "output": self.paths.output.display().to_string(),
+            "histories": written.iter().map(|(file, counts)| json!({
+                "file": file.display().to_string(),
+                "pages": counts.pages,
+                "versions": counts.versions,
+                "snapshots": counts.snapshots,
+            })).collect::<Vec<_>>(),
+        });
+        output.result(&json, || {
+            let mut table = Table::new(&["history", "#pages", "#versions", "#snapshots"]);
+            for (file, counts) in &written {
+                table.row([
+                    file.display().to_string(),
+                    whole(counts.pages),
+                    whole(counts.versions),
+                    whole(counts.snapshots),
+                ]);
+            }
+            table.text()
+        })
+    }
+
+    /// Where each site goes.
+    fn files(&self, histories: &SiteHistories<'_>) -> anyhow::Result<Vec<PathBuf>> {
+        let path = &self.paths.output;
+        let count = histories.origins().count();
+        anyhow::ensure!(
+            count > 0,
+            "{}: no page was fetched yet: there is no history",
+            self.paths.directory.display()
+        );
+        if path.to_string_lossy().ends_with(ENDING) {
+            if count > 1 {
+                let what = format!(
+                    "the crawl has {} sites, and a history has one; give a folder",
+                    whole(count as u64)
+                );
+                return Err(Usage::of("--output", what).into());
+            }
+            return Ok(vec![path.clone()]);
+        }
+        new_folder(path)?;
+        Ok(histories
+            .origins()
+            .map(|origin| path.join(file_name(origin)))
+            .collect())
+    }
+}
+
+fn new_folder(path: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(path).with_context(|| path.display().to_string())?;
+    let mut entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
+    if entries.next().is_some() {
+        let what = format!("{}: not empty; give a new folder", path.display());
+        return Err(Usage::of("--output", what).into());
+    }
+    Ok(())
+}
+
+/// A name for the file of a site: distinct for distinct origins.
+fn file_name(origin: &str) -> String {
+    let name = origin.strip_prefix("https://").unwrap_or(origin);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let name: String = name
+        .replace("://", "_")
+        .chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect();
+    format!("{name}{ENDING}")
+}

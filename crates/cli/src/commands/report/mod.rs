@@ -1,0 +1,206 @@
+//! `turnstone report DIR`, and what `turnstone crawl` leaves in `reports/crawl.html`.
+
+mod blockers;
+mod course;
+mod tables;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::json;
+use turnstone_frontier::Coverage;
+use turnstone_lab::figure::{Axis, Figure, Series};
+use turnstone_lab::number::{percent, whole};
+use turnstone_lab::report::{Part, Report as Page};
+
+use self::blockers::Blockers;
+use self::course::Course;
+use crate::commands::crawl::summary::{Proven, bytes, classes};
+use crate::commands::directory::{Directory, Standing};
+use crate::exit::Exit;
+use crate::files::write_whole;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Where to write the page [default: DIR/reports/crawl.html]
+    #[arg(short, long, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+}
+
+impl Report {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let progress = Progress::busy("reading the journal");
+        let file = write(&self.directory, self.output)?;
+        drop(progress);
+        let name = file.display().to_string();
+        output.result(&json!({"report": name}), || {
+            format!("report written to {name}\n")
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Writes the page about a crawl, and says where.
+pub(crate) fn write(directory: &Path, file: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let looked = Directory::look(directory)?;
+    let file = match file {
+        Some(file) => file,
+        None => {
+            let folder = directory.join("reports");
+            fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            folder.join("crawl.html")
+        }
+    };
+    let html = page(&looked)?.html();
+    write_whole(&file, |out| out.write_all(html.as_bytes()))?;
+    Ok(file)
+}
+
+fn page(directory: &Directory) -> anyhow::Result<Page> {
+    let index = directory.store.index();
+    let course = Course::of(&directory.store)?;
+    let folded = directory.fold()?;
+    let coverage = folded
+        .as_ref()
+        .and_then(|folded| folded.scheduler.coverage());
+    let mut parts = vec![Part::Text(setting(directory, coverage)?)];
+    if let Some(coverage) = coverage {
+        parts.push(Part::Figure(coverage_figure(&course, Proven::of(coverage))));
+    }
+    if let (Some(coverage), Some(folded)) = (coverage, &folded) {
+        let blockers = Blockers::of(directory, &folded.scheduler)?;
+        parts.push(Part::Heading("What stands in the way".to_owned()));
+        parts.push(Part::Text(blockers.text(coverage)));
+        if !blockers.is_empty() {
+            parts.push(Part::Table(blockers.table()));
+        }
+    }
+    parts.push(Part::Heading("Answers".to_owned()));
+    parts.push(Part::Figure(answers_figure(&course)));
+    parts.push(Part::Table(tables::statuses(index.tally())));
+    parts.push(Part::Heading("What came of pages".to_owned()));
+    parts.push(Part::Table(classes(index.tally())));
+    parts.push(Part::Heading("Hosts".to_owned()));
+    parts.push(Part::Text(tables::hosts_text(index)));
+    parts.push(Part::Table(tables::largest_hosts(index)));
+    if index.host_count() > 1 {
+        parts.push(Part::Heading("Slowest hosts".to_owned()));
+        parts.push(Part::Table(tables::slowest_hosts(index)));
+    }
+    parts.push(Part::Heading("Go on".to_owned()));
+    parts.push(Part::Command(format!(
+        "turnstone crawl -o {0}\nturnstone status {0}\nturnstone why {0} URL",
+        directory.path.display()
+    )));
+    let first = index.seeds().first().map(|seed| directory.url(*seed));
+    let more = match index.seeds().len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more seeds", whole(count as u64 - 1)),
+    };
+    Ok(Page {
+        title: format!("Crawl of {}{more}", first.transpose()?.unwrap_or_default()),
+        question: "Which share of the personalised PageRank around the seeds is in the store, and \
+                   what stands in the way of the rest?"
+            .to_owned(),
+        parts,
+    })
+}
+
+/// The crawl in a paragraph.
+fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<String> {
+    let index = directory.store.index();
+    let tally = index.tally();
+    let state = match directory.standing()? {
+        Standing::Running => "still running".to_owned(),
+        Standing::Stopped(why) => format!("stopped by {why}"),
+        Standing::Interrupted => "interrupted".to_owned(),
+    };
+    let mut text = format!(
+        "{} pages stored of {} known on {} hosts, with {} requests ({} for robots.txt) and {} \
+         received; {state}. Policy {}. Last change {}.",
+        whole(index.stored_count()),
+        whole(index.page_count() as u64),
+        whole(index.host_count() as u64),
+        whole(tally.requests),
+        whole(tally.robots_requests),
+        bytes(tally.body_bytes),
+        directory.chosen.spec(),
+        directory.utc(index.latest()),
+    );
+    if let Some(coverage) = coverage {
+        let proven = Proven::of(coverage);
+        text += &format!(
+            " At least {} of the personalised PageRank is provably in the store (asked for: {}); \
+             at most {} can be.",
+            percent(proven.guaranteed),
+            percent(proven.goal),
+            percent(proven.upper_bound)
+        );
+    }
+    Ok(text)
+}
+
+fn coverage_figure(course: &Course, proven: Proven) -> Figure {
+    let share = |mass: u64| mass as f64 / Coverage::ONE as f64;
+    let notes = || course.coverage.iter();
+    let guaranteed = notes().map(|note| (note.requests as f64, share(note.guaranteed)));
+    let bound = notes().map(|note| (note.requests as f64, 1.0 - share(note.stuck)));
+    let last = course
+        .coverage
+        .last()
+        .map_or(0.0, |note| note.requests as f64);
+    let goal = vec![(0.0, proven.goal), (last, proven.goal)];
+    Figure {
+        title: "Coverage over requests".to_owned(),
+        caption: "At least as much as the lower line is in the store, proven from the pages \
+                  fetched alone. The upper line is what can still be proven: mass at pages that \
+                  are gone or refused is lost to it."
+            .to_owned(),
+        x: Axis::linear("requests"),
+        y: Axis::share("share of personalised PageRank"),
+        series: vec![
+            Series::line(
+                "guaranteed",
+                std::iter::once((0.0, 0.0)).chain(guaranteed).collect(),
+            ),
+            Series::line(
+                "at most",
+                std::iter::once((0.0, 1.0)).chain(bound).collect(),
+            ),
+            Series::line("goal", goal).muted(),
+        ],
+    }
+}
+
+fn answers_figure(course: &Course) -> Figure {
+    let line = |name: &str, class: usize| {
+        let points = course.answers.iter();
+        let points = points.map(|(requests, counts)| (*requests as f64, counts[class] as f64));
+        Series::line(name, points.collect())
+    };
+    let classes = [("2xx", 2), ("3xx", 3), ("4xx", 4), ("5xx", 5)];
+    let last = course
+        .answers
+        .last()
+        .map(|(_, counts)| *counts)
+        .unwrap_or_default();
+    Figure {
+        title: "Answers over requests".to_owned(),
+        caption: "Answers to requests for pages, by HTTP status class, added up.".to_owned(),
+        x: Axis::linear("requests"),
+        y: Axis::linear("answers"),
+        series: classes
+            .iter()
+            .filter(|(_, class)| last[*class] > 0)
+            .map(|(name, class)| line(name, *class))
+            .collect(),
+    }
+}

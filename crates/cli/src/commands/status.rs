@@ -1,0 +1,213 @@
+//! `turnstone status DIR`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use turnstone_lab::number::{duration, whole};
+use turnstone_pagestore::PageState;
+
+use crate::commands::crawl::summary::{self, Proven};
+use crate::commands::directory::{Directory, Standing};
+use crate::exit::Exit;
+use crate::lines::aligned;
+use crate::moment::utc;
+use crate::output::Output;
+
+/// Tell where a crawl stands, while it runs or after
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// The crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+impl Status {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let directory = Directory::look(&self.directory)?;
+        let seen = Seen::of(&directory)?;
+        output.result(&seen.json(), || seen.text())?;
+        Ok(Exit::Done)
+    }
+}
+
+/// A crawl at one moment.
+struct Seen<'a> {
+    directory: &'a Directory,
+    standing: Standing,
+    live: Option<Value>,
+    proven: Option<Proven>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(directory: &'a Directory) -> anyhow::Result<Self> {
+        let live = directory.live();
+        let proven = match &live {
+            // The running crawl knows, and what it knows costs nothing to read.
+            Some(live) => live_proof(live, directory),
+            None => {
+                let folded = directory.fold()?;
+                let coverage = folded.and_then(|folded| folded.scheduler.coverage());
+                coverage.map(Proven::of)
+            }
+        };
+        Ok(Self {
+            standing: directory.standing()?,
+            directory,
+            live,
+            proven,
+        })
+    }
+
+    fn json(&self) -> Value {
+        let index = self.directory.store.index();
+        let (state, stopped_by) = match &self.standing {
+            Standing::Running => ("running", None),
+            Standing::Stopped(why) => ("stopped", Some(why)),
+            Standing::Interrupted => ("interrupted", None),
+        };
+        let states: Map<String, Value> = PageState::ALL
+            .iter()
+            .map(|state| (state.name().to_owned(), json!(index.count(*state))))
+            .collect();
+        let mut document = json!({
+            "directory": self.directory.path.display().to_string(),
+            "state": state,
+            "holder": self.directory.holder,
+            "stopped_by": stopped_by,
+            "seconds": self.seconds(),
+            "policy": self.directory.chosen.spec(),
+            "known": index.page_count(),
+            "pages": index.stored_count(),
+            "states": states,
+            "hosts": index.host_count(),
+            "sessions": index.sessions().len(),
+            "started": index.sessions().first().map(|first| utc(first.wall_ms)),
+            "last_change": self.directory.utc(index.latest()),
+            "live": self.live,
+        });
+        summary::add_counts(&mut document, index.tally(), self.proven);
+        document
+    }
+
+    /// How long the last process took, or has taken so far.
+    fn seconds(&self) -> f64 {
+        let index = self.directory.store.index();
+        let live = self.live.as_ref();
+        let said = live.and_then(|live| live["running_seconds"].as_f64());
+        said.unwrap_or_else(|| {
+            let began = index.sessions().last().map_or(0, |last| last.tick.0);
+            index.latest().0.saturating_sub(began) as f64 / 1000.0
+        })
+    }
+
+    fn text(&self) -> String {
+        let index = self.directory.store.index();
+        let tally = index.tally();
+        let mut facts = vec![
+            ("state", self.state()),
+            (
+                "pages",
+                format!(
+                    "{} stored of {} known",
+                    whole(index.stored_count()),
+                    whole(index.page_count() as u64)
+                ),
+            ),
+            ("", self.states()),
+            (
+                "requests",
+                format!(
+                    "{} ({} for robots.txt), {} received",
+                    whole(tally.requests),
+                    whole(tally.robots_requests),
+                    summary::bytes(tally.body_bytes)
+                ),
+            ),
+            ("answers", self.answers()),
+            ("hosts", whole(index.host_count() as u64)),
+        ];
+        if let Some(proven) = &self.proven {
+            facts.push(("coverage", proven.bar()));
+        }
+        facts.push(("policy", self.directory.chosen.spec().to_owned()));
+        facts.push(("sessions", self.sessions()));
+        facts.push(("last change", self.directory.utc(index.latest())));
+        format!(
+            "{}\n{}\n{}",
+            self.directory.path.display(),
+            aligned(&facts),
+            summary::classes(tally).text()
+        )
+    }
+
+    fn state(&self) -> String {
+        match &self.standing {
+            Standing::Running => {
+                let holder = self.directory.holder.as_deref().unwrap_or_default();
+                let mut text = format!("running: {holder}");
+                if let Some(live) = &self.live {
+                    let number = |key: &str| live[key].as_f64().unwrap_or(0.0);
+                    text += &format!(
+                        "\n{:.0} pages/s, {}/s, {} open, {} queued",
+                        number("pages_per_second"),
+                        summary::bytes(number("bytes_per_second") as u64),
+                        whole(number("in_flight") as u64),
+                        whole(number("queued") as u64),
+                    );
+                    if let Some(why) = live["paused"].as_str() {
+                        text += &format!("\nPAUSED: {why}");
+                    }
+                }
+                text
+            }
+            Standing::Stopped(why) => {
+                format!("stopped by {why} after {}", duration(self.seconds()))
+            }
+            Standing::Interrupted => "interrupted: the last process did not end by itself; \
+                                      `turnstone crawl -o` goes on where it was"
+                .to_owned(),
+        }
+    }
+
+    /// How many pages are in which state, but for those stored.
+    fn states(&self) -> String {
+        let index = self.directory.store.index();
+        let others = PageState::ALL
+            .iter()
+            .filter(|state| **state != PageState::Fetched && index.count(**state) > 0);
+        let counts = others.map(|state| format!("{} {}", whole(index.count(*state)), state.name()));
+        counts.collect::<Vec<_>>().join(", ")
+    }
+
+    fn answers(&self) -> String {
+        let [other, informal, ok, moved, client, server] =
+            self.directory.store.index().tally().statuses;
+        format!(
+            "2xx {}  3xx {}  4xx {}  5xx {}  other {}",
+            whole(ok),
+            whole(moved),
+            whole(client),
+            whole(server),
+            whole(other + informal)
+        )
+    }
+
+    fn sessions(&self) -> String {
+        let sessions = self.directory.store.index().sessions();
+        let first = sessions.first().map(|first| utc(first.wall_ms));
+        format!(
+            "{}, the first began {}",
+            whole(sessions.len() as u64),
+            first.unwrap_or_else(|| "never".to_owned())
+        )
+    }
+}
+
+fn live_proof(live: &Value, directory: &Directory) -> Option<Proven> {
+    Some(Proven {
+        guaranteed: live["guaranteed"].as_f64()?,
+        upper_bound: live["upper_bound"].as_f64()?,
+        goal: directory.chosen.goal(),
+    })
+}

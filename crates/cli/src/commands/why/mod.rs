@@ -1,0 +1,259 @@
+//! `turnstone why DIR URL`: why this page, or why not, or why not yet.
+
+mod past;
+mod rank;
+mod stranger;
+mod waits;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::{Value, json};
+use turnstone_fetch::Url;
+use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
+use turnstone_frontier::PageId;
+use turnstone_lab::number::whole;
+use turnstone_pagestore::{PageState, Settled};
+
+use self::past::Past;
+use self::rank::RankParts;
+use crate::commands::directory::Directory;
+use crate::exit::{Exit, Usage};
+use crate::lines::aligned;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// How many linking pages and how many past outcomes are told.
+const TOLD_MAX: usize = 20;
+
+/// Tell why a page is fetched, waits or was refused
+///
+/// Its state, its rank and the parts of the rank, who links to it, what it waits for, or the very
+/// rule that refused it. A URL that the crawl has not met is judged as if it were found now.
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// The crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The page
+    #[arg(value_name = "URL")]
+    url: String,
+}
+
+impl Why {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let directory = Directory::look(&self.directory)?;
+        let mut url = parse(&self.url, &UrlLimits::default()).map_err(|error| {
+            let what = format!(
+                "{}: {error}; give a URL like https://example.org/",
+                shown(&self.url)
+            );
+            Usage::of("URL", what)
+        })?;
+        url.set_fragment(None);
+        let key = canonical_key(&url, &directory.plan.keys);
+        let key = directory.store.keyer().key(&key);
+        let Some(page) = directory.store.index().find(key) else {
+            let (json, text) = stranger::judge(&directory, &url)?;
+            output.result(&json, || text)?;
+            return Ok(Exit::Done);
+        };
+        let progress = Progress::busy("reading the journal");
+        let told = Told::of(&directory, page)?;
+        drop(progress);
+        output.result(&told.json(&directory), || told.text(&directory))?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Everything there is to say of a known page.
+struct Told {
+    page: PageId,
+    url: String,
+    state: PageState,
+    class: String,
+    reason: String,
+    rank: Option<RankParts>,
+    waits: Vec<String>,
+    past: Past,
+    stored_at: Option<StoredAt>,
+}
+
+/// Where the last answer of a page is.
+struct StoredAt {
+    file: String,
+    offset: u64,
+    length: u64,
+    /// The page whose body it refers to, if it holds none of its own.
+    same_as: Option<String>,
+}
+
+impl Told {
+    fn of(directory: &Directory, page: PageId) -> anyhow::Result<Self> {
+        let store = &directory.store;
+        let text = store.url(page)?;
+        let url = Url::parse(&text).with_context(|| shown(&text))?;
+        let state = store.index().state(page);
+        let past = Past::of(store, page)?;
+        let (rank, waits) = match directory.chosen.opic() {
+            Some(_) => {
+                let make = || directory.chosen.opic().expect("it was made a moment ago");
+                let folded = directory.fold_with(make)?;
+                let rank = RankParts::of(&folded.scheduler, directory, page).with_opic(
+                    folded.scheduler.policy(),
+                    folded.scheduler.ranking(),
+                    page,
+                );
+                let waits = waits::of(&folded.scheduler, directory, page, &url)?;
+                (Some(rank), waits)
+            }
+            None => match directory.fold()? {
+                Some(folded) => (
+                    Some(RankParts::of(&folded.scheduler, directory, page)),
+                    waits::of(&folded.scheduler, directory, page, &url)?,
+                ),
+                None => (None, Vec::new()),
+            },
+        };
+        let (class, reason) = reason(directory, page, state, &past, &waits)?;
+        Ok(Self {
+            page,
+            url: shown(&text),
+            state,
+            class,
+            reason,
+            rank,
+            waits,
+            stored_at: stored_at(directory, page, &past)?,
+            past,
+        })
+    }
+
+    fn json(&self, directory: &Directory) -> Value {
+        let index = directory.store.index();
+        let stored = self.stored_at.as_ref().map(|at| {
+            json!({
+                "filename": at.file,
+                "offset": at.offset,
+                "length": at.length,
+                "same_as": at.same_as,
+            })
+        });
+        json!({
+            "url": self.url,
+            "known": true,
+            "page": self.page.0,
+            "state": self.state.name(),
+            "class": self.class,
+            "reason": self.reason,
+            "seed": index.seeds().contains(&self.page),
+            "depth": index.depth(self.page),
+            "host": index.host_name(index.host(self.page)),
+            "rank": self.rank.as_ref().map(|rank| rank.rank),
+            "rank_parts": self.rank,
+            "waits_for": self.waits,
+            "linked_from": self.past.linked_from,
+            "linked_from_count": self.past.linked_from_count,
+            "redirected_from": self.past.redirected_from,
+            "history": self.past.json(directory),
+            "warc": stored,
+        })
+    }
+
+    fn text(&self, directory: &Directory) -> String {
+        let index = directory.store.index();
+        let mut facts = vec![("state", format!("{}: {}", self.state.name(), self.reason))];
+        if let Some(rank) = &self.rank {
+            facts.push(("rank", rank.text()));
+        }
+        if !self.waits.is_empty() {
+            facts.push(("waits for", self.waits.join("\n")));
+        }
+        let found = if index.seeds().contains(&self.page) {
+            "as a seed".to_owned()
+        } else {
+            match index.depth(self.page) {
+                1 => "one link from a seed".to_owned(),
+                depth => format!("{depth} links from a seed"),
+            }
+        };
+        facts.push(("found", found));
+        facts.push(("linked from", self.past.links_text()));
+        if !self.past.redirected_from.is_empty() {
+            facts.push(("redirected from", self.past.redirected_from.join("\n")));
+        }
+        if let Some(at) = &self.stored_at {
+            let mut text = format!(
+                "{} at byte {}, {} bytes",
+                at.file,
+                whole(at.offset),
+                whole(at.length)
+            );
+            if let Some(same) = &at.same_as {
+                text += &format!("\nthe same body as {same}");
+            }
+            facts.push(("archived in", text));
+        }
+        facts.push(("history", self.past.text(directory)));
+        format!("{}\n{}", self.url, aligned(&facts))
+    }
+}
+
+/// What happened last, in one word and in a sentence.
+fn reason(
+    directory: &Directory,
+    page: PageId,
+    state: PageState,
+    past: &Past,
+    waits: &[String],
+) -> anyhow::Result<(String, String)> {
+    let (class, said) = directory.fate(page)?;
+    let said = if said.is_empty() {
+        "not asked for yet".to_owned()
+    } else {
+        said
+    };
+    let reason = match state {
+        PageState::Waiting => match waits.first() {
+            Some(first) => format!("{said}; {first}"),
+            None => said,
+        },
+        PageState::InFlight if directory.holder.is_some() => {
+            "handed out, the answer has not come yet".to_owned()
+        }
+        PageState::InFlight => {
+            "was in flight when the last process ended; it is asked for again".to_owned()
+        }
+        PageState::Fetched => "in the store".to_owned(),
+        PageState::Moved => match past.outcomes.last().map(|(_, outcome)| outcome.settled) {
+            Some(Settled::Moved(to)) => format!("redirects to {}", directory.url(to)?),
+            _ => said,
+        },
+        PageState::Gone | PageState::Unknown | PageState::Refused => said,
+    };
+    Ok((class, reason))
+}
+
+/// The last answer that was archived, whatever it said.
+fn stored_at(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result<Option<StoredAt>> {
+    let facts = past
+        .outcomes
+        .iter()
+        .rev()
+        .map(|(_, outcome)| &outcome.facts);
+    let archived = facts
+        .filter_map(|facts| Some((facts, facts.capture?)))
+        .next();
+    let Some((facts, capture)) = archived else {
+        return Ok(None);
+    };
+    let same_as = facts.duplicate_of.filter(|other| *other != page);
+    let settings = turnstone_pagestore::warc::Settings::new("crawl", [0; 16]);
+    Ok(Some(StoredAt {
+        file: settings.file_name(capture.file),
+        offset: capture.offset,
+        length: capture.length,
+        same_as: same_as.map(|other| directory.url(other)).transpose()?,
+    }))
+}

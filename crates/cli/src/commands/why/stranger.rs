@@ -1,0 +1,68 @@
+//! A URL that the crawl has not met: what would become of it if a page linked to it now.
+
+use serde_json::{Value, json};
+use turnstone_fetch::robots::{Access, Record};
+use turnstone_fetch::urls::{origin_of, shown};
+use turnstone_fetch::{Url, traps};
+
+use super::waits;
+use crate::commands::directory::Directory;
+use crate::lines::aligned;
+
+/// Judges a URL: as JSON, and in words.
+pub(super) fn judge(directory: &Directory, url: &Url) -> anyhow::Result<(Value, String)> {
+    let unmet = "no stored page links to it, and it is no seed";
+    let (class, fate) = match refusal(directory, url)? {
+        Some((class, why)) => (class, format!("it would not be asked for: {why}")),
+        None => {
+            let fate = match waits::robots(directory, url)? {
+                None => "it would be asked for".to_owned(),
+                Some(first) => format!("it would be asked for; first: {first}"),
+            };
+            ("not-found-yet", fate)
+        }
+    };
+    let reason = format!("{unmet}; were it found, {fate}");
+    let json = json!({
+        "url": shown(url.as_str()),
+        "known": false,
+        "state": "not-known",
+        "class": class,
+        "reason": reason,
+        "rank": null,
+        "linked_from": [],
+        "linked_from_count": 0,
+    });
+    let facts = [("state", format!("not known: {unmet}")), ("if found", fate)];
+    let text = format!("{}\n{}", shown(url.as_str()), aligned(&facts));
+    Ok((json, text))
+}
+
+/// The rule that keeps a URL out, if one does.
+fn refusal(directory: &Directory, url: &Url) -> anyhow::Result<Option<(&'static str, String)>> {
+    // Nobody knows how far from a seed it would be found: as near as can be.
+    if let Err(outside) = directory.plan.scope.check(url, 1) {
+        return Ok(Some(("scope", outside.to_string())));
+    }
+    let finding = traps::judge(url, directory.now_s(), &directory.plan.traps);
+    if let Some(finding) = finding.filter(|finding| finding.class == traps::TrapClass::Trap) {
+        return Ok(Some(("trap", format!("trap: {}", finding.rule))));
+    }
+    let saved = directory.store.robots(&origin_of(url))?;
+    let record = saved.and_then(|bytes| Record::restore(&bytes).ok());
+    let Some(record) = record else {
+        return Ok(None);
+    };
+    let Access::Rules { rules, .. } = record.access(directory.now_s(), &directory.plan.robots)
+    else {
+        return Ok(None);
+    };
+    let verdict = rules.check_url(url);
+    Ok((!verdict.allowed).then(|| {
+        let line = verdict.line.map_or_else(
+            || "robots.txt refuses it".to_owned(),
+            |line| format!("robots.txt line {}: {}", line.number, line.text),
+        );
+        ("robots", line)
+    }))
+}

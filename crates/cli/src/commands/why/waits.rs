@@ -1,0 +1,94 @@
+//! What a page waits for: its turn, its host, its robots.txt, or a crawl that goes on.
+
+use turnstone_fetch::Url;
+use turnstone_fetch::robots::{Access, Record};
+use turnstone_fetch::urls::{host_of, origin_of};
+use turnstone_frontier::{PageId, Place, Policy, Scheduler};
+use turnstone_lab::number::whole;
+use turnstone_pagestore::PageState;
+
+use crate::commands::directory::{Directory, Standing};
+use crate::moment::utc;
+
+/// Everything that stands between a page and its fetch, what binds most first; nothing for a page that waits for nothing.
+pub(super) fn of<P: Policy>(
+    scheduler: &Scheduler<P>,
+    directory: &Directory,
+    page: PageId,
+    url: &Url,
+) -> anyhow::Result<Vec<String>> {
+    let state = directory.store.index().state(page);
+    let place = scheduler.ranking().place(page);
+    let waiting = matches!(state, PageState::Waiting | PageState::Unknown);
+    if !waiting && !matches!(place, Place::Queued | Place::Deferred(_)) {
+        return Ok(Vec::new());
+    }
+    let mut waits = Vec::new();
+    match place {
+        Place::Deferred(until) => waits.push(format!(
+            "it is not tried again before {}",
+            directory.utc(until)
+        )),
+        Place::Absent | Place::Parked | Place::Shelved => waits.push(
+            "the policy has not queued it: no rank has come to it, or it is not its turn"
+                .to_owned(),
+        ),
+        Place::Queued | Place::InFlight => {}
+    }
+    let (host, now) = (directory.store.index().host(page), directory.now());
+    let earliest = scheduler.earliest(host);
+    let name = host_of(url);
+    if earliest > now {
+        waits.push(format!("{name} rests until {}", directory.utc(earliest)));
+    } else if !scheduler.is_free(host, now) {
+        waits.push(format!("{name} has as many requests open as it may have"));
+    }
+    waits.extend(robots(directory, url)?);
+    if place == Place::Queued {
+        waits.push(match scheduler.ranking().queued_before(page) {
+            0 => "no queued page is better".to_owned(),
+            1 => "one queued page is better".to_owned(),
+            before => format!("{} queued pages are better", whole(before as u64)),
+        });
+    }
+    if scheduler.coverage().is_some_and(|coverage| coverage.met()) {
+        waits.push("the coverage that was asked for is proven without it".to_owned());
+    }
+    match directory.standing()? {
+        Standing::Running => {}
+        Standing::Stopped(why) => waits.push(format!("no crawl is running: stopped by {why}")),
+        Standing::Interrupted => waits.push("no crawl is running: interrupted".to_owned()),
+    }
+    Ok(waits)
+}
+
+/// What a page's robots.txt has against it, as far as it is known.
+pub(super) fn robots(directory: &Directory, url: &Url) -> anyhow::Result<Option<String>> {
+    let authority = origin_of(url);
+    let saved = directory.store.robots(&authority)?;
+    let record = saved.and_then(|bytes| Record::restore(&bytes).ok());
+    let Some(record) = record else {
+        return Ok(Some(format!(
+            "robots.txt of {authority} was not asked for yet"
+        )));
+    };
+    Ok(
+        match record.access(directory.now_s(), &directory.plan.robots) {
+            Access::Rules { rules, .. } => {
+                let verdict = rules.check_url(url);
+                (!verdict.allowed).then(|| match verdict.line {
+                    Some(line) => format!("robots.txt line {}: {}", line.number, line.text),
+                    None => "robots.txt refuses it".to_owned(),
+                })
+            }
+            Access::Open { .. } => None,
+            Access::Closed { why, until_s } => Some(format!(
+                "robots.txt of {authority}: {why}; nothing is asked there before {}",
+                utc(until_s.saturating_mul(1000))
+            )),
+            Access::Unknown => Some(format!(
+                "robots.txt of {authority} is to be asked for again"
+            )),
+        },
+    )
+}
