@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: demo test check lint build bench conformance clean
+.PHONY: demo test check lint build bench conformance fuzz clean
 
 ## demo: generate a small web, compare the coverage policies on it, write demo/report.html
 demo: build
@@ -34,6 +34,17 @@ bench:
 conformance:
 	$(CARGO) run --release --quiet -p turnstone-fetch --example conformance -- $(DATA)
 	$(CARGO) run --release --quiet -p turnstone-fetch --example conformance_ssrf -- $(DATA)/ssrf/addresses.json
+
+## fuzz: run every fuzz target for SECONDS; needs a nightly toolchain and cargo-fuzz
+FUZZ ?= robots canonical_key links sitemap feed heads chunks
+SECONDS ?= 600
+fuzz:
+	for target in $(FUZZ); do \
+	    mkdir -p fuzz/corpus/$$target; \
+	    $(CARGO) +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+	        -max_total_time=$(SECONDS) -timeout=20 -print_final_stats=1 \
+	        -dict=fuzz/dictionaries/$$target.dict || exit 1; \
+	done
 
 clean:
 	$(CARGO) clean

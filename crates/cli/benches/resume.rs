@@ -1,4 +1,4 @@
-//! How long a crawl takes to go on after kill -9, by the number of pages it knows.
+//! How long a crawl takes to go on after kill -9, and what a page costs, by how many are known.
 //!
 //! Simulates a RankMass crawl of an endless web in-process (no network): every fetched page links
 //! to ten pages known already and ten new ones. The store is left as a kill leaves it, between
@@ -58,7 +58,7 @@ fn plan() -> Plan {
 fn measure(pages: usize) {
     let folder = tempfile::tempdir().unwrap();
     let started = Instant::now();
-    let fetched = crawl(folder.path(), pages);
+    let (fetched, costs) = crawl(folder.path(), pages);
     let crawled = started.elapsed();
     let bytes = std::fs::metadata(folder.path().join("store/journal"))
         .unwrap()
@@ -88,10 +88,16 @@ fn measure(pages: usize) {
         restored.as_secs_f64(),
         store.index().allocated_bytes() as f64 / store.index().page_count() as f64,
     );
+    let costs: Vec<String> = costs.iter().map(|cost| format!("{cost:.1}")).collect();
+    println!(
+        "  microseconds a fetched page, tenth by tenth of the crawl: {}",
+        costs.join(" ")
+    );
 }
 
-/// Simulates the crawl until it knows enough pages; returns how many it fetched.
-fn crawl(folder: &std::path::Path, pages: usize) -> u64 {
+/// Simulates the crawl until it knows enough pages; returns how many it fetched, and what a page
+/// cost in each tenth of the crawl: scheduling, policy, index and journal, checkpoints included.
+fn crawl(folder: &std::path::Path, pages: usize) -> (u64, Vec<f64>) {
     let plan = plan();
     let mut store = Store::create(folder, "bench").unwrap();
     let tick = Tick(0);
@@ -116,6 +122,7 @@ fn crawl(folder: &std::path::Path, pages: usize) -> u64 {
     scheduler.observe(&event, tick, &store);
     let (mut fetched, mut entries, mut dice) = (0, 0u64, 1u64);
     let mut checkpointed = 0;
+    let (mut costs, mut tenth) = (Vec::new(), (Instant::now(), 0));
     while store.index().page_count() < pages {
         let tick = Tick(fetched);
         let Next::Fetch(page) = scheduler.next(tick) else {
@@ -184,6 +191,12 @@ fn crawl(folder: &std::path::Path, pages: usize) -> u64 {
         if fetched % 64 == 0 {
             store.write().unwrap();
         }
+        if store.index().page_count() >= pages / 10 * (costs.len() + 1) {
+            let (started, before) = tenth;
+            let took = started.elapsed().as_secs_f64();
+            costs.push(took * 1e6 / (fetched - before) as f64);
+            tenth = (Instant::now(), fetched);
+        }
         let due = plan.checkpoint_due(store.index().page_count() as u64);
         // The last stretch is left without a checkpoint: the worst moment to be killed.
         if entries - checkpointed >= due && store.index().page_count() < pages - pages / 5 {
@@ -192,5 +205,5 @@ fn crawl(folder: &std::path::Path, pages: usize) -> u64 {
         }
     }
     store.write().unwrap();
-    fetched
+    (fetched, costs)
 }

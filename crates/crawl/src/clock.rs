@@ -21,8 +21,6 @@ pub struct Clock {
     birth_ms: u64,
     scale: u32,
     boot: String,
-    boot_ms: u64,
-    wall_ms: u64,
     /// The machine was started anew since the last process ran.
     rebooted: bool,
 }
@@ -47,7 +45,7 @@ impl Clock {
         } = here;
         let last = sessions.last();
         let same_boot = last.is_some_and(|last| !boot.is_empty() && last.boot == boot);
-        let first = last.map_or(Tick(0), |last| {
+        let first = last.map_or(latest, |last| {
             let passed = if same_boot {
                 boot_ms.saturating_sub(last.boot_ms)
             } else {
@@ -57,15 +55,15 @@ impl Clock {
                 .plus(passed.saturating_mul(u64::from(scale)))
                 .max(latest)
         });
-        let birth_ms = sessions.first().map_or(wall_ms, |first| first.wall_ms);
+        let birth_ms = sessions
+            .first()
+            .map_or(wall_ms, |first| first.wall_ms.saturating_sub(first.tick.0));
         Self {
             started: Instant::now(),
             first,
             birth_ms,
             scale,
             boot,
-            boot_ms,
-            wall_ms,
             rebooted: last.is_some() && !same_boot,
         }
     }
@@ -80,8 +78,7 @@ impl Clock {
 
     /// How long until a tick, in real time.
     pub fn until(&self, tick: Tick) -> std::time::Duration {
-        let ticks = tick.0.saturating_sub(self.now().0);
-        std::time::Duration::from_micros(ticks.saturating_mul(1000).div_ceil(u64::from(self.scale)))
+        self.span(tick.0.saturating_sub(self.now().0))
     }
 
     /// A tick as seconds of 1970, for what the web dates in seconds.
@@ -110,9 +107,25 @@ impl Clock {
         self.rebooted
     }
 
-    /// What the next process must know of this one's clock: wall, boot, milliseconds since boot.
+    /// This many ticks in real time.
+    pub(crate) fn span(&self, ticks: u64) -> std::time::Duration {
+        let micros = ticks.saturating_mul(1000).div_ceil(u64::from(self.scale));
+        std::time::Duration::from_micros(micros)
+    }
+
+    /// The first tick that is not before a moment.
+    pub(crate) fn tick_at(&self, moment: Instant) -> Tick {
+        let passed = moment.saturating_duration_since(self.started).as_micros();
+        let ticks = passed.saturating_mul(u128::from(self.scale)).div_ceil(1000);
+        self.first.plus(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
+    /// What the next process must know of the clocks: wall, boot, milliseconds since boot. Read now,
+    /// after the tick it is written with was taken, and rounded up, while [`Clock::resume`] reads
+    /// before and rounds down: less time seems to have passed than has, so nobody is asked early.
     pub(crate) fn session(&self) -> (u64, &str, u64) {
-        (self.wall_ms, &self.boot, self.boot_ms)
+        let since_boot = since_boot_ms().map_or(0, |since| since + 1);
+        (wall_ms(), &self.boot, since_boot)
     }
 }
 
@@ -133,15 +146,23 @@ fn wall_ms() -> u64 {
 /// Which start of the machine this is, and milliseconds since; nothing where it cannot be known.
 fn boot() -> (String, u64) {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let seconds: Option<f64> = uptime
-        .split_whitespace()
-        .next()
-        .and_then(|word| word.parse().ok());
-    match seconds {
-        Some(seconds) if !id.trim().is_empty() => (id.trim().to_owned(), (seconds * 1000.0) as u64),
+    match since_boot_ms() {
+        Some(since) if !id.trim().is_empty() => (id.trim().to_owned(), since),
         _ => (String::new(), 0),
     }
+}
+
+/// Milliseconds since the machine started, sleep included.
+#[cfg(target_os = "linux")]
+fn since_boot_ms() -> Option<u64> {
+    use nix::time::{ClockId, clock_gettime};
+    let since = clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?;
+    u64::try_from(std::time::Duration::from(since).as_millis()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn since_boot_ms() -> Option<u64> {
+    None
 }
 
 #[cfg(test)]
@@ -164,8 +185,31 @@ mod tests {
         let clock = Clock::at(here, &[before], Tick(5_000), 1);
         assert_eq!(clock.first(), Tick(expected));
         assert_eq!(clock.rebooted(), boot != "a");
-        assert_eq!(clock.seconds(Tick(2_000)), 52);
-        assert_eq!(clock.tick_of_seconds(52), Tick(2_000));
+        assert_eq!(clock.seconds(Tick(3_000)), 52);
+        assert_eq!(clock.tick_of_seconds(52), Tick(3_000));
+    }
+
+    /// However long a process folds its journal before it begins, the next one is not ahead.
+    #[test]
+    fn a_session_tells_the_clocks_of_its_own_tick() {
+        let clock = Clock::resume(&Index::default(), 1);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let tick = clock.now();
+        let (wall_ms, boot, boot_ms) = clock.session();
+        let session = Session {
+            tick,
+            wall_ms,
+            boot: boot.into(),
+            boot_ms,
+            policy: String::new(),
+        };
+        let here = Here {
+            wall_ms: wall_ms + 1_000,
+            boot: boot.into(),
+            boot_ms: boot_ms + 1_000,
+        };
+        let next = Clock::at(here, &[session], tick, 1);
+        assert_eq!(next.first(), tick.plus(1_000));
     }
 
     #[test]

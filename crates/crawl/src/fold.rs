@@ -6,23 +6,29 @@
 //! decision by decision.
 //!
 //! When the policy was changed since, its decisions are not those recorded. Then hand-outs are
-//! passed over, and the new policy learns from what happened: a crawl can change its mind.
+//! passed over, and the new policy learns from what happened: a crawl can change its mind. Only the
+//! rest that each request is due is kept.
 
 use std::io::{self, Read as _};
 
 use turnstone_fetch::Url;
 use turnstone_frontier::{
-    Event, Fault, Next, PageId, Policy, Politeness, Restore, Save, Scheduler,
+    Change, Event, Fault, Next, PageId, Policy, Politeness, Restore, Save, Scheduler, Visit,
 };
 use turnstone_frontier::{Tick, corrupt};
 use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
 
 use crate::patterns::Patterns;
 use crate::plan::Plan;
+use crate::survey::ALIVE;
 use crate::view::{Numbers, View, Viewed, outcome_event};
 
 /// The question whose policies learn from every round.
 pub const DISCOVER: &str = "discover";
+
+/// What stands for the policy where an old crawl was imported: it handed nothing out, so there is
+/// nothing in which another policy could differ.
+pub const IMPORT: &str = "import";
 
 /// The longest description of a policy that a checkpoint may carry.
 const IDENTITY_BYTES_MAX: u64 = 64 << 10;
@@ -108,7 +114,8 @@ pub fn fold<P: Policy>(
     make: impl Fn() -> P,
 ) -> Result<Folded<P>, FoldError> {
     let sessions = store.index().sessions();
-    let same = sessions.iter().all(|s| s.policy == founding.identity);
+    let mut crawls = sessions.iter().filter(|s| s.policy != IMPORT);
+    let same = crawls.all(|s| s.policy == founding.identity);
     if same && founding.past == Past::All {
         if let Some(start) = restore(store, founding.identity, &make)
             && let Ok(folded) = run(store, founding, start, Mode::Exact)
@@ -228,14 +235,20 @@ fn run<P: Policy>(
     let mut view = founding.past.view();
     let mut links = Vec::new();
     let mut entries = 0;
+    let mut delay_ms = Politeness::default().delay_ms;
     while let Some((at, tick, entry)) = scan.next()? {
         entries += 1;
         // What stands at `at` has happened once it is folded.
         let known = store.links_before(Position(at.0 + 1));
         match entry {
             Entry::Session {
-                delay_ms, open_max, ..
-            } => scheduler.set_politeness(Politeness { delay_ms, open_max }),
+                delay_ms: asked,
+                open_max,
+                ..
+            } => {
+                delay_ms = asked;
+                scheduler.set_politeness(Politeness { delay_ms, open_max });
+            }
             Entry::Page {
                 page,
                 host,
@@ -260,7 +273,9 @@ fn run<P: Policy>(
                     let (host, seed) = (store.index().host(outcome.page), false);
                     scheduler.observe(&Event::Discovered { page, host, seed }, tick, &known);
                 }
-                let told = founding.past.tells(at) && first.is_none();
+                // That a page is there says nothing about whether it changed.
+                let surveyed = founding.past == Past::Stored && outcome.facts.class == ALIVE;
+                let told = founding.past.tells(at) && first.is_none() && !surveyed;
                 if told && let Some(event) = outcome_event(&view, &outcome, &mut links) {
                     let known = Viewed {
                         view: &view,
@@ -268,7 +283,11 @@ fn run<P: Policy>(
                     };
                     scheduler.observe(&event, tick, &known);
                 }
-                if outcome.facts.requests > 0 {
+                let again = matches!(
+                    outcome.settled,
+                    Settled::Fetched(Change::Changed | Change::Unchanged)
+                );
+                if outcome.facts.requests > 0 && !again {
                     let fetched = matches!(outcome.settled, Settled::Fetched(_));
                     let novel = fetched && outcome.facts.novel;
                     learn(&mut patterns, store, founding.plan, outcome.page, novel)?;
@@ -288,8 +307,18 @@ fn run<P: Policy>(
             } if founding.hears(question) => {
                 scheduler.observe(&Event::Round { round, budget }, tick, &known);
             }
+            Entry::HandOut { page } => {
+                let (host, until) = (store.index().host(page), tick.plus(delay_ms));
+                scheduler.observe(&Event::Held { host, until }, tick, &known);
+            }
+            Entry::Visit {
+                host,
+                visit: Visit::Opened,
+            } => {
+                let until = tick.plus(delay_ms);
+                scheduler.observe(&Event::Held { host, until }, tick, &known);
+            }
             Entry::Page { .. }
-            | Entry::HandOut { .. }
             | Entry::Visit { .. }
             | Entry::Round { .. }
             | Entry::Host { .. }

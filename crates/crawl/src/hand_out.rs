@@ -7,9 +7,10 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
-use turnstone_fetch::{Request, Url, Validators};
+use turnstone_fetch::{Method, Request, Url, Validators};
 use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
@@ -21,7 +22,7 @@ use crate::robots::Permission;
 use crate::run::{Crawl, CrawlError};
 
 /// The longest robots.txt that is received; what is read of it is less.
-const ROBOTS_BYTES_MAX: usize = 1 << 20;
+pub(crate) const ROBOTS_BYTES_MAX: usize = 1 << 20;
 
 /// Something for a task to do.
 #[derive(Debug)]
@@ -36,11 +37,22 @@ pub(crate) enum Job {
     Robots {
         authority: String,
         url: Url,
-        /// The host whose slot must be closed afterwards, if it is not a page's.
-        slot: Option<HostId>,
+        /// The host that is asked.
+        host: HostId,
+        slot: Slot,
+        body_bytes_max: usize,
+        /// How long the host rests after this request, in real time.
+        rest: Duration,
     },
     /// Ask for a page.
     Page(page::Job),
+    /// Ask for a random sibling of a page, which is handed out for it.
+    Sibling {
+        page: PageId,
+        host: HostId,
+        directory: String,
+        job: page::Job,
+    },
 }
 
 impl Job {
@@ -54,19 +66,46 @@ impl Job {
             Self::Robots {
                 authority,
                 url,
+                host,
                 slot,
+                body_bytes_max,
+                rest,
             } => {
                 let mut request = Request::get(url);
-                request.body_bytes_max = Some(ROBOTS_BYTES_MAX);
+                request.body_bytes_max = Some(body_bytes_max);
+                request.retry_delay = rest;
                 Report::Robots {
                     authority,
+                    host,
                     slot,
                     result: Box::new(context.client.fetch(request).await),
                 }
             }
             Self::Page(job) => Report::Page(page::fetch(context, job).await),
+            Self::Sibling {
+                page,
+                host,
+                directory,
+                job,
+            } => Report::Sibling {
+                host,
+                directory,
+                report: page::Report {
+                    page,
+                    ..page::fetch(context, job).await
+                },
+            },
         }
     }
+}
+
+/// Whose slot of the calendar a request for a robots.txt takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// That of a page which waits for it.
+    Page,
+    /// Its own, to be closed afterwards.
+    Own,
 }
 
 /// A robots.txt to be asked for at another host than its own, when that host is free.
@@ -131,15 +170,19 @@ impl<P: Policy> Crawl<P> {
         }
         if let Some(max) = self.plan.host_pages_max
             && !self.store.index().is_stored(page)
-            && self.store.index().tally().hosts[host.index()].fetched >= max
         {
-            self.refuse(
-                page,
-                host,
-                "host-pages",
-                format!("{max} pages of this host are stored"),
-            );
-            return Ok(());
+            let stored = self.store.index().tally().hosts[host.index()].fetched;
+            if stored >= max {
+                let why = format!("{max} pages of this host are stored");
+                self.refuse(page, host, "host-pages", why);
+                return Ok(());
+            }
+            let quota = self.quotas.entry(host).or_default();
+            if stored + quota.open >= max {
+                // Those under way may be the last: it waits for what comes of them.
+                quota.waiting.push(page);
+                return Ok(());
+            }
         }
         let authority = origin_of(&url);
         if !self.robots.knows(&authority) {
@@ -156,22 +199,38 @@ impl<P: Policy> Crawl<P> {
                 self.give_back(page, "robots-unreachable", why)?;
             }
             Permission::Asking => self.robots.wait(&authority, page),
-            Permission::Ask(first) => self.ask_robots(page, host, authority, &first)?,
+            Permission::Ask(first) => {
+                let body_bytes_max = robots_bytes_max(body_bytes_max);
+                self.ask_robots((page, host), authority, &first, body_bytes_max);
+            }
             Permission::Granted { delay } => {
-                if let Some(refusal) = self.admit(host, &url, now_s) {
+                let delay_ms = self.wanted_delay(host, delay);
+                if self.survey.is_some() {
+                    return self.survey_ask((page, host), url, delay_ms);
+                }
+                // A page that is stored has shown what it is worth: it may be asked for again.
+                if !self.store.index().is_stored(page)
+                    && let Some(refusal) = self.admit(host, &url, now_s)
+                {
                     self.refuse(page, host, "trap", refusal);
                     return Ok(());
                 }
-                if let Some(delay) = delay {
-                    let delay = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                    if delay > self.plan.politeness.delay_ms {
-                        self.hold(host, self.now.plus(delay));
-                    }
-                }
-                self.ask_page(page, url, body_bytes_max)?;
+                self.ask_page((page, host), url, body_bytes_max, delay_ms)?;
             }
         }
         Ok(())
+    }
+
+    /// How long a host rests between requests; one that wants more than we would give gets it.
+    fn wanted_delay(&mut self, host: HostId, delay: Option<Duration>) -> u64 {
+        let usual = self.plan.politeness.delay_ms;
+        let wanted = delay.map_or(0, |delay| {
+            u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
+        });
+        if wanted > usual {
+            self.hold(host, self.now.plus(wanted));
+        }
+        wanted.max(usual)
     }
 
     /// Learns the addresses of a page's host. Whether they are known now.
@@ -182,6 +241,8 @@ impl<P: Policy> Crawl<P> {
             _ => None,
         };
         let Some(address) = literal else {
+            // Told at once: later it might give back the rest that another request is due.
+            self.visit(host, Visit::Spared);
             let url = url.clone();
             self.jobs.push(Job::Resolve { page, host, url });
             return false;
@@ -201,25 +262,27 @@ impl<P: Policy> Crawl<P> {
     /// Uses the slot of a page for the robots.txt it needs.
     fn ask_robots(
         &mut self,
-        page: PageId,
-        host: HostId,
+        (page, host): (PageId, HostId),
         authority: String,
         first: &str,
-    ) -> Result<(), CrawlError> {
+        body_bytes_max: usize,
+    ) {
         let Ok(url) = Url::parse(first) else {
             self.refuse(page, host, "url", "its robots.txt has no URL".into());
-            return Ok(());
+            return;
         };
         self.robots.asking(&authority);
         self.robots.wait(&authority, page);
         let of = self.store.host(self.now, host_of(&url));
         if of == host {
             self.requests_open += 1;
-            let slot = None;
             self.jobs.push(Job::Robots {
                 authority,
                 url,
-                slot,
+                host,
+                slot: Slot::Page,
+                body_bytes_max,
+                rest: self.clock.span(self.plan.politeness.delay_ms),
             });
         } else {
             self.errands.push(Errand {
@@ -228,7 +291,6 @@ impl<P: Policy> Crawl<P> {
                 host: of,
             });
         }
-        Ok(())
     }
 
     /// Whether the pattern of a URL has budget left; else why not.
@@ -239,7 +301,13 @@ impl<P: Policy> Crawl<P> {
         admitted.err().map(|over| over.to_string())
     }
 
-    fn ask_page(&mut self, page: PageId, url: Url, body_bytes_max: u64) -> Result<(), CrawlError> {
+    fn ask_page(
+        &mut self,
+        (page, host): (PageId, HostId),
+        url: Url,
+        body_bytes_max: u64,
+        delay_ms: u64,
+    ) -> Result<(), CrawlError> {
         let (mut validators, mut copy) = (None, None);
         if self.store.index().is_stored(page)
             && let Some(facts) = self.store.copy(page)?
@@ -252,13 +320,19 @@ impl<P: Policy> Crawl<P> {
                 wall_ms: facts.wall_ms,
             });
         }
+        if self.plan.host_pages_max.is_some() {
+            self.quotas.entry(host).or_default().open += 1;
+        }
         self.requests_open += 1;
         self.jobs.push(Job::Page(page::Job {
             page,
             url,
+            method: Method::Get,
             validators,
             copy,
             body_bytes_max: usize::try_from(body_bytes_max).unwrap_or(usize::MAX),
+            delay_ms,
+            rest: self.clock.span(delay_ms),
         }));
         Ok(())
     }
@@ -298,21 +372,36 @@ impl<P: Policy> Crawl<P> {
         let mut at = 0;
         while at < self.errands.len() {
             let host = self.errands[at].host;
-            let allowed = matches!(self.budget.request(self.spent()), Allowance::Send { .. });
-            if !allowed || !self.scheduler.is_free(host, self.now) {
+            let (Allowance::Send { body_bytes_max, .. }, true) = (
+                self.budget.request(self.spent()),
+                self.scheduler.is_free(host, self.now),
+            ) else {
                 at += 1;
                 continue;
-            }
+            };
             let Errand { authority, url, .. } = self.errands.remove(at);
             self.visit(host, Visit::Opened);
             self.requests_open += 1;
-            let slot = Some(host);
             self.jobs.push(Job::Robots {
                 authority,
                 url,
-                slot,
+                host,
+                slot: Slot::Own,
+                body_bytes_max: robots_bytes_max(body_bytes_max),
+                rest: self.clock.span(self.plan.politeness.delay_ms),
             });
         }
+    }
+
+    /// Gives back the pages whose errands will not be run any more, since the crawl ends.
+    pub(crate) fn drop_errands(&mut self) -> Result<(), CrawlError> {
+        for Errand { authority, .. } in std::mem::take(&mut self.errands) {
+            self.robots.not_asking(&authority);
+            for page in self.robots.waited(&authority) {
+                self.give_back(page, "", String::new())?;
+            }
+        }
+        Ok(())
     }
 
     fn errand_due(&self, errand: &Errand) -> Tick {
@@ -323,4 +412,9 @@ impl<P: Policy> Crawl<P> {
         let dues = self.errands.iter().map(|errand| self.errand_due(errand));
         dues.min().map_or(tick, |due| due.min(tick))
     }
+}
+
+/// The longest robots.txt that the budget lets in.
+fn robots_bytes_max(body_bytes_max: u64) -> usize {
+    usize::try_from(body_bytes_max).map_or(ROBOTS_BYTES_MAX, |max| max.min(ROBOTS_BYTES_MAX))
 }

@@ -15,6 +15,15 @@ pub(crate) struct Batch {
     pub(crate) archive: Option<warc::Syncer>,
     pub(crate) journal: Syncer,
     pub(crate) until: Position,
+    /// How many fetches the journal has until there.
+    pub(crate) fetches: u64,
+}
+
+/// What is durable now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Durable {
+    pub(crate) until: Position,
+    pub(crate) fetches: u64,
 }
 
 /// Why it could not be.
@@ -29,7 +38,7 @@ pub(crate) enum SyncError {
 /// The owner's end of the thread.
 pub(crate) struct Keeper {
     batches: Option<mpsc::Sender<Batch>>,
-    done: async_mpsc::UnboundedReceiver<Result<Position, SyncError>>,
+    done: async_mpsc::UnboundedReceiver<Result<Durable, SyncError>>,
     busy: bool,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -68,7 +77,7 @@ impl Keeper {
     }
 
     /// Waits for the batch under way; for ever if there is none.
-    pub(crate) async fn done(&mut self) -> Result<Position, SyncError> {
+    pub(crate) async fn done(&mut self) -> Result<Durable, SyncError> {
         match self.done.recv().await {
             Some(result) => {
                 self.busy = false;
@@ -89,10 +98,13 @@ impl Drop for Keeper {
     }
 }
 
-fn sync(batch: Batch) -> Result<Position, SyncError> {
+fn sync(batch: Batch) -> Result<Durable, SyncError> {
     if let Some(archive) = batch.archive {
         archive.sync()?;
     }
     batch.journal.sync()?;
-    Ok(batch.until)
+    Ok(Durable {
+        until: batch.until,
+        fetches: batch.fetches,
+    })
 }

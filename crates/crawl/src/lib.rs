@@ -19,8 +19,10 @@
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
 //! | `page` | what a task makes of an answer |
+//! | [`stored`] | the same for answers that another crawler stored |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
+//! | `survey` | whether a page is still there |
 //!
 //! Not here: which policy runs, the terminal.
 
@@ -42,6 +44,9 @@ mod robots;
 pub mod run;
 mod seeds;
 mod show;
+pub mod stored;
+mod survey;
+mod tell;
 mod verdict;
 mod view;
 
@@ -53,4 +58,6 @@ pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
 pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
 pub use seeds::sow;
+pub use survey::ALIVE;
+pub use verdict::{change, still_current};
 pub use view::View;

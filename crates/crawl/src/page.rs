@@ -13,9 +13,11 @@ use turnstone_fetch::html::{PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
+use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::{
-    Client, FetchError, Redirect, Request, Response, Truncation, Url, Validators, retry_after,
+    Client, FetchError, Limits, Method, Redirect, Request, Response, Truncation, Url, Validators,
+    retry_after,
 };
 use turnstone_frontier::PageId;
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
@@ -35,9 +37,38 @@ pub(crate) struct Context {
     pub(crate) limits: PageLimits,
     pub(crate) agent: String,
     pub(crate) obey_nofollow: bool,
+    /// Whether pages are judged rather than crawled.
+    pub(crate) surveys: bool,
     /// The least time between two requests to a host.
     pub(crate) delay: Duration,
     pub(crate) archivist: Option<Archivist>,
+}
+
+impl Context {
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            keyer: &self.keyer,
+            keys: &self.keys,
+            pages: &self.limits,
+            bodies: self.client.limits(),
+            agent: &self.agent,
+            obey_nofollow: self.obey_nofollow,
+            surveys: self.surveys,
+        }
+    }
+}
+
+/// How bodies are read, live or from an old crawl.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) keyer: &'a Keyer,
+    pub(crate) keys: &'a KeyOptions,
+    pub(crate) pages: &'a PageLimits,
+    pub(crate) bodies: &'a Limits,
+    pub(crate) agent: &'a str,
+    pub(crate) obey_nofollow: bool,
+    /// Whether pages are judged rather than crawled.
+    pub(crate) surveys: bool,
 }
 
 /// A page to ask for.
@@ -45,10 +76,15 @@ pub(crate) struct Context {
 pub(crate) struct Job {
     pub(crate) page: PageId,
     pub(crate) url: Url,
+    pub(crate) method: Method,
     pub(crate) validators: Option<Validators>,
     /// The copy that the validators speak of.
     pub(crate) copy: Option<Copy>,
     pub(crate) body_bytes_max: usize,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
+    /// The same in real time.
+    pub(crate) rest: Duration,
 }
 
 /// A link with its fingerprint.
@@ -63,8 +99,11 @@ pub(crate) struct Found {
 pub(crate) struct Report {
     pub(crate) page: PageId,
     pub(crate) url: Url,
+    pub(crate) method: Method,
     pub(crate) conditional: bool,
     pub(crate) took: Duration,
+    /// How long its host rests after this request.
+    pub(crate) delay_ms: u64,
     pub(crate) result: Result<Box<Answer>, FetchError>,
 }
 
@@ -72,12 +111,16 @@ pub(crate) struct Report {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// When the request had been written.
+    pub(crate) sent_at: Instant,
     pub(crate) redirect: Redirect,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncation: Option<Truncation>,
     pub(crate) facts: Facts,
     pub(crate) links: Vec<Found>,
     pub(crate) capture: Option<warc::Capture>,
+    /// What a survey judges by, of a page that came.
+    pub(crate) soft: Option<Box<PageFacts>>,
 }
 
 /// Asks for a page and reads what comes.
@@ -86,9 +129,14 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     let conditional = job.validators.is_some();
     let started = Instant::now();
     let wall = SystemTime::now();
-    let mut request = Request::get(job.url.clone());
+    let method = job.method;
+    let mut request = match method {
+        Method::Get => Request::get(job.url.clone()),
+        Method::Head => Request::head(job.url.clone()),
+    };
     request.validators = job.validators;
     request.body_bytes_max = Some(job.body_bytes_max);
+    request.retry_delay = job.rest;
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
     let result = match result {
@@ -108,8 +156,10 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     Report {
         page,
         url,
+        method,
         conditional,
         took,
+        delay_ms: job.delay_ms,
         result,
     }
 }
@@ -126,52 +176,63 @@ fn read(
         .map_or(0, |since| {
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         });
-    let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
-    let content_type = header("content-type");
+    let payload = warc::Payload::new(&response.body);
     let mut facts = Facts {
-        status: response.status,
         requests: response.requests_sent,
-        body_bytes: response.body.len() as u64,
         milliseconds: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
         wall_ms,
-        mime: mime(content_type),
         ..Facts::default()
     };
-    let validators = Validators::of(&response.headers);
-    if let Some(validators) = &validators {
-        facts.etag = validators.etag().unwrap_or_default().to_owned();
-        facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
-    }
-    let payload = warc::Payload::new(&response.body);
-    let has_body = (200..300).contains(&response.status);
-    if has_body {
-        facts.digest = Some(payload.digest().0);
-    }
-    let links = if has_body {
-        read_body(context, url, &response, &mut facts)
-    } else {
-        Vec::new()
-    };
+    let (links, soft) = read_response(&context.reading(), url, (&response, payload), &mut facts);
     let capture = context
         .archivist
         .as_ref()
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
+        sent_at: response.sent_at,
         redirect,
         retry_after: retry_after(&response.headers, wall, context.delay),
         truncation: response.truncation,
         facts,
         links,
         capture,
+        soft,
     }
 }
 
+/// Reads what a response tells of its page.
+pub(crate) fn read_response(
+    reading: &Reading<'_>,
+    url: &Url,
+    (response, payload): (&Response, warc::Payload<'_>),
+    facts: &mut Facts,
+) -> (Vec<Found>, Option<Box<PageFacts>>) {
+    let content_type = response.headers.get("content-type");
+    facts.status = response.status;
+    facts.body_bytes = response.body.len() as u64;
+    facts.mime = mime(content_type.and_then(|value| value.to_str().ok()));
+    if let Some(validators) = Validators::of(&response.headers) {
+        facts.etag = validators.etag().unwrap_or_default().to_owned();
+        facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
+    }
+    if !(200..300).contains(&response.status) {
+        return (Vec::new(), None);
+    }
+    facts.digest = Some(payload.digest().0);
+    read_body(reading, url, response, facts)
+}
+
 /// Reads title, text and links of a body.
-fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Facts) -> Vec<Found> {
+fn read_body(
+    reading: &Reading<'_>,
+    url: &Url,
+    response: &Response,
+    facts: &mut Facts,
+) -> (Vec<Found>, Option<Box<PageFacts>>) {
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
-    let decoded = response.decoded(context.client.limits());
+    let decoded = response.decoded(reading.bodies);
     let body: &[u8] = &decoded.body;
     let media = media_of(content_type, body);
     match media {
@@ -180,9 +241,12 @@ fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Fact
                 url,
                 content_type,
                 body,
-                agent: &context.agent,
+                agent: reading.agent,
             };
-            let page = read_page(input, &context.limits);
+            let page = read_page(input, reading.pages);
+            let soft = reading
+                .surveys
+                .then(|| Box::new(PageFacts::of_page(url, url, response.status, &page)));
             facts.text_hash = page.fingerprint.text_hash;
             facts.simhash = page.fingerprint.simhash;
             facts.words = u32::try_from(page.fingerprint.words).unwrap_or(u32::MAX);
@@ -190,16 +254,16 @@ fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Fact
             let mut wishes = PageWishes::default();
             for value in response.headers.get_all("x-robots-tag") {
                 if let Ok(value) = value.to_str() {
-                    wishes.add_header(value, &context.agent);
+                    wishes.add_header(value, reading.agent);
                 }
             }
             wishes.merge(&page.wishes);
-            if wishes.nofollow && context.obey_nofollow {
+            if wishes.nofollow && reading.obey_nofollow {
                 facts.detail = "nofollow: its links were not taken".to_owned();
-                return Vec::new();
+                return (Vec::new(), soft);
             }
             let links = page.links.into_iter().filter(|link| link.kind.is_page());
-            distinct(context, links.map(|link| link.url))
+            (distinct(reading, links.map(|link| link.url)), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -210,27 +274,28 @@ fn read_body(context: &Context, url: &Url, response: &Response, facts: &mut Fact
             };
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
-            distinct(context, list.entries.into_iter().map(|entry| entry.url))
+            let entries = list.entries.into_iter().map(|entry| entry.url);
+            (distinct(reading, entries), None)
         }
         Media::Text | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => {
             facts.text_hash = list_hash(facts);
-            Vec::new()
+            (Vec::new(), None)
         }
     }
 }
 
 /// What is not a page with text is the same only if its bytes are.
-fn list_hash(facts: &Facts) -> u64 {
+pub(crate) fn list_hash(facts: &Facts) -> u64 {
     let digest = facts.digest.unwrap_or_default();
     let [a, b, c, d, e, f, g, h, ..] = digest;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Each page once, in the order of the document.
-fn distinct(context: &Context, urls: impl Iterator<Item = Url>) -> Vec<Found> {
+fn distinct(reading: &Reading<'_>, urls: impl Iterator<Item = Url>) -> Vec<Found> {
     let mut seen = HashSet::new();
     let found = urls.map(|url| Found {
-        key: context.keyer.key(&canonical_key(&url, &context.keys)),
+        key: reading.keyer.key(&canonical_key(&url, reading.keys)),
         url,
     });
     found.filter(|found| seen.insert(found.key)).collect()

@@ -5,6 +5,7 @@ use std::time::Duration;
 use turnstone_fetch::html::PageLimits;
 use turnstone_fetch::robots::RefreshOptions;
 use turnstone_fetch::scope::Scope;
+use turnstone_fetch::soft404::SoftOptions;
 use turnstone_fetch::traps::{BudgetOptions, TrapOptions};
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::Politeness;
@@ -54,6 +55,8 @@ pub struct Plan {
     pub grace: Duration,
     /// The round that this crawl is, if it is one.
     pub round: Option<Round>,
+    /// How pages are judged, if the crawl is a survey of what is still there.
+    pub survey: Option<SoftOptions>,
 }
 
 /// One round of a question that is asked again and again.
@@ -94,6 +97,7 @@ impl Plan {
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
             round: None,
+            survey: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a task brought back, turned into entries and events.
 
 use std::net::IpAddr;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use turnstone_fetch::robots::Answer as RobotsAnswer;
 use turnstone_fetch::scope::OutOfScope;
@@ -10,7 +10,7 @@ use turnstone_fetch::{FetchError, Response, Url, retry_after, traps};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
 use turnstone_pagestore::{Capture, Entry, Facts, Key, NewPage, Settled, warc};
 
-use crate::hand_out::Errand;
+use crate::hand_out::{Errand, ROBOTS_BYTES_MAX, Slot};
 use crate::mood;
 use crate::page;
 use crate::run::{Crawl, CrawlError};
@@ -28,11 +28,19 @@ pub(crate) enum Report {
     /// A robots.txt.
     Robots {
         authority: String,
-        slot: Option<HostId>,
+        /// The host that was asked.
+        host: HostId,
+        slot: Slot,
         result: Box<Result<Response, FetchError>>,
     },
     /// A page.
     Page(page::Report),
+    /// A random sibling of a page.
+    Sibling {
+        host: HostId,
+        directory: String,
+        report: page::Report,
+    },
 }
 
 impl<P: Policy> Crawl<P> {
@@ -43,10 +51,20 @@ impl<P: Policy> Crawl<P> {
             Report::Resolved { page, host, result } => self.resolved(page, host, result),
             Report::Robots {
                 authority,
+                host,
                 slot,
                 result,
-            } => self.robots_came(&authority, slot, *result),
+            } => self.robots_came(&authority, (host, slot), *result),
+            Report::Page(report) if self.survey.is_some() => {
+                self.requests_open -= 1;
+                self.survey_came(report)
+            }
             Report::Page(report) => self.page_came(report).await,
+            Report::Sibling {
+                host,
+                directory,
+                report,
+            } => self.sibling_came(host, &directory, report),
         }
     }
 
@@ -59,27 +77,26 @@ impl<P: Policy> Crawl<P> {
     ) -> Result<(), CrawlError> {
         match result {
             Ok(addresses) => {
-                self.visit(host, Visit::Spared);
                 for other in self.addresses.found(host, &addresses) {
                     self.join(host, other);
                 }
                 self.give_back(page, "", String::new())
             }
-            Err(error) => {
-                self.visit(host, Visit::Spared);
-                self.failed(page, &error)
-            }
+            Err(error) if self.survey.is_some() => self.survey_failed(page, host, &error),
+            Err(error) => self.failed(page, &error),
         }
     }
 
     fn robots_came(
         &mut self,
         authority: &str,
-        slot: Option<HostId>,
+        (host, slot): (HostId, Slot),
         result: Result<Response, FetchError>,
     ) -> Result<(), CrawlError> {
         self.requests_open -= 1;
-        if let Some(host) = slot {
+        let sent_at = result.as_ref().map(|response| response.sent_at);
+        self.rest_since(host, sent_at.ok(), self.plan.politeness.delay_ms);
+        if slot == Slot::Own {
             self.visit(host, Visit::Closed);
         }
         let now_s = self.clock.seconds(self.now);
@@ -88,6 +105,14 @@ impl<P: Policy> Crawl<P> {
             Err(error) => (error.requests_sent, 0),
         };
         let (record, next) = match &result {
+            // Cut by the byte budget: rules that end too early would permit too much.
+            Ok(response)
+                if response.truncation.is_some()
+                    && response.body.len() < ROBOTS_BYTES_MAX
+                    && (200..300).contains(&response.status) =>
+            {
+                (self.robots.unanswered(authority), None)
+            }
             Ok(response) => {
                 let decoded = response.decoded(self.context.client.limits());
                 let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
@@ -153,13 +178,18 @@ impl<P: Policy> Crawl<P> {
             url,
             conditional,
             took,
+            delay_ms,
             result,
+            ..
         } = report;
+        let host = self.store.index().host(page);
+        let sent_at = result.as_ref().map(|answer| answer.sent_at);
+        self.rest_since(host, sent_at.ok(), delay_ms);
+        self.leave_quota(host)?;
         let mut answer = match result {
             Ok(answer) => answer,
             Err(error) => return self.failed(page, &error),
         };
-        let host = self.store.index().host(page);
         if answer.facts.requests > 1 {
             // A kept connection had been closed: the host may have seen both requests.
             self.hold(host, self.now.plus(self.plan.politeness.delay_ms));
@@ -200,11 +230,7 @@ impl<P: Policy> Crawl<P> {
         mut facts: Facts,
         found: &[page::Found],
     ) -> Result<(), CrawlError> {
-        let change = match self.store.copy(page)? {
-            None => Change::New,
-            Some(copy) if copy.text_hash == facts.text_hash => Change::Unchanged,
-            Some(_) => Change::Changed,
-        };
+        let change = verdict::change(self.store.copy(page)?.as_ref(), &facts);
         facts.novel = !self.store.index().has_text(facts.text_hash);
         if let (true, Some(budgets)) = (facts.novel, &self.plan.patterns) {
             let host = self.store.index().host(page);
@@ -222,16 +248,8 @@ impl<P: Policy> Crawl<P> {
     /// The copy is still current: so are its links and its text.
     fn not_modified(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
         if let Some(copy) = self.store.copy(page)? {
-            facts.text_hash = copy.text_hash;
-            facts.simhash = copy.simhash;
-            facts.words = copy.words;
-            facts.title = copy.title;
-            facts.digest = copy.digest;
+            verdict::still_current(&mut facts, copy);
             facts.duplicate_of = Some(page);
-            if facts.etag.is_empty() && facts.last_modified.is_empty() {
-                facts.etag = copy.etag;
-                facts.last_modified = copy.last_modified;
-            }
         }
         let mut buffer = Vec::new();
         let links = self.store.links_of(page, &mut buffer).to_vec();
@@ -282,7 +300,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// A fetch that brought no answer.
-    fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
+    pub(crate) fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
         let host = self.store.index().host(page);
         let (verdict, mood) = verdict::of_error(error);
         if let Some(mood) = mood {
@@ -307,7 +325,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// No verdict: again later, unless it was tried often enough.
-    fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
+    pub(crate) fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
         facts.attempts = self.attempts(page)? + 1;
         let fault = if facts.attempts < self.plan.attempts_max {
             Fault::Unknown
@@ -319,8 +337,34 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
+    /// The host rests from when its request was written, which is some time after the page was
+    /// handed out: connections take time. When that is not known, from now.
+    pub(crate) fn rest_since(&mut self, host: HostId, sent_at: Option<Instant>, delay_ms: u64) {
+        if delay_ms == 0 {
+            return;
+        }
+        let from = sent_at.map_or(self.now, |sent_at| self.clock.tick_at(sent_at));
+        let until = from.plus(delay_ms);
+        if until > self.scheduler.earliest(host) {
+            self.hold(host, until);
+        }
+    }
+
+    /// A page of a host came back: those that waited to learn whether one more may be stored are
+    /// handed out again.
+    fn leave_quota(&mut self, host: HostId) -> Result<(), CrawlError> {
+        let Some(quota) = self.quotas.get_mut(&host) else {
+            return Ok(());
+        };
+        quota.open -= 1;
+        for page in std::mem::take(&mut quota.waiting) {
+            self.give_back(page, "", String::new())?;
+        }
+        Ok(())
+    }
+
     /// Lets a host rest as its answer asks for.
-    fn rest(&mut self, host: HostId, mood: mood::Answer) {
+    pub(crate) fn rest(&mut self, host: HostId, mood: mood::Answer) {
         let delay = Duration::from_millis(self.plan.politeness.delay_ms);
         let rest = self.moods.rest(host, mood, delay);
         if !rest.is_zero() {
@@ -382,7 +426,7 @@ impl<P: Policy> Crawl<P> {
                         index_end: ends.index_len,
                     });
                 }
-                Err(error) if error.is_disk_full() => self.pause(error.to_string()).await,
+                Err(error) if error.is_disk_full() => self.pause(error.into()).await?,
                 Err(error) => return Err(error.into()),
             }
         }

@@ -85,6 +85,14 @@ impl Robots {
     /// What may be done about a page of a known authority.
     pub(crate) fn permission(&self, authority: &str, url: &Url, now_s: u64) -> Permission {
         let entry = &self.authorities[authority];
+        // Also when it could not be reached the last time: some day it can.
+        if let Next::Fetch(url) = entry.record.next(now_s) {
+            return if entry.asking {
+                Permission::Asking
+            } else {
+                Permission::Ask(url)
+            };
+        }
         match entry.record.access(now_s, &self.options) {
             Access::Rules { rules, .. } => {
                 let verdict = rules.check_url(url);
@@ -104,13 +112,9 @@ impl Robots {
                 why: why.to_owned(),
                 until_s,
             },
-            Access::Unknown if entry.asking => Permission::Asking,
-            Access::Unknown => match entry.record.next(now_s) {
-                Next::Fetch(url) => Permission::Ask(url),
-                Next::Wait { until_s } => Permission::Closed {
-                    why: "robots.txt is to be asked for later".to_owned(),
-                    until_s,
-                },
+            Access::Unknown => Permission::Closed {
+                why: "robots.txt is to be asked for later".to_owned(),
+                until_s: entry.record.ask_at_s,
             },
         }
     }
@@ -146,6 +150,13 @@ impl Robots {
         entry.asking = !record.chain.is_empty();
         let next = record.chain.last().cloned();
         (record.save(), next)
+    }
+
+    /// The request brought no answer that says anything. Returns the record as it was.
+    pub(crate) fn unanswered(&mut self, authority: &str) -> Vec<u8> {
+        let entry = self.entry(authority);
+        entry.asking = false;
+        entry.record.save()
     }
 
     /// The pages that waited for an authority.

@@ -7,15 +7,14 @@
 //! Limits: at most `connections` pages are handed out at once; a turn takes in at most
 //! [`REPORTS_PER_TURN`] reports.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use turnstone_fetch::Client;
 use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
-use turnstone_pagestore::{
-    Entry, Facts, Links, Outcome, Position, Settled, Store, StoreError, Tally, warc,
-};
+use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError, Tally, warc};
 
 use crate::addresses::Addresses;
 use crate::archive::Archivist;
@@ -23,7 +22,7 @@ use crate::budget::{Budget, Spent, Stop};
 use crate::clock::Clock;
 use crate::fold::{self, Folded};
 use crate::hand_out::{Errand, Job};
-use crate::keeper::{Batch, Keeper, SyncError};
+use crate::keeper::{Batch, Durable, Keeper, SyncError};
 use crate::mood::Moods;
 use crate::notes::STOP_NOTE;
 use crate::page::Context;
@@ -33,7 +32,8 @@ use crate::progress::Progress;
 use crate::receive::Report;
 use crate::robots::Robots;
 use crate::show::SHOW_EVERY;
-use crate::view::{self, View, Viewed};
+use crate::survey::Survey;
+use crate::view::View;
 
 /// Reports taken in before anything else is done.
 const REPORTS_PER_TURN: usize = 256;
@@ -126,6 +126,7 @@ pub struct Crawl<P> {
     pub(crate) scheduler: Scheduler<P>,
     pub(crate) patterns: Patterns,
     pub(crate) view: View,
+    pub(crate) survey: Option<Survey>,
     pub(crate) clock: Clock,
     pub(crate) context: Arc<Context>,
     pub(crate) archive: Option<warc::Writer>,
@@ -141,6 +142,8 @@ pub struct Crawl<P> {
     pub(crate) jobs: Vec<Job>,
     /// Requests for no page that wait for their host.
     pub(crate) errands: Vec<Errand>,
+    /// By host, where the pages of a host are counted.
+    pub(crate) quotas: HashMap<HostId, Quota>,
     pub(crate) stop: Option<Stop>,
     reports: mpsc::UnboundedReceiver<Report>,
     told: mpsc::UnboundedSender<Report>,
@@ -149,12 +152,23 @@ pub struct Crawl<P> {
     pub(crate) durable_fetches: u64,
     last_sync: Instant,
     entries_at_checkpoint: u64,
-    entries: u64,
+    pub(crate) entries: u64,
     pub(crate) noted_requests: u64,
     pub(crate) shown: watch::Sender<Progress>,
     pub(crate) last_shown: Option<Instant>,
     pub(crate) started: Instant,
     pub(crate) paused: Option<String>,
+    /// Whether to go on; looked at while the crawl stands still.
+    orders: Option<watch::Receiver<StopLevel>>,
+}
+
+/// The pages of a host that may be the last ones stored of it.
+#[derive(Debug, Default)]
+pub(crate) struct Quota {
+    /// Asked for and not yet answered.
+    pub(crate) open: u32,
+    /// Handed out, waiting for what comes of those.
+    pub(crate) waiting: Vec<PageId>,
 }
 
 impl<P: Policy> Crawl<P> {
@@ -182,6 +196,7 @@ impl<P: Policy> Crawl<P> {
             limits: plan.pages.clone(),
             agent: plan.agent.clone(),
             obey_nofollow: plan.obey_nofollow,
+            surveys: plan.survey.is_some(),
             delay: Duration::from_millis(plan.politeness.delay_ms),
             archivist,
         };
@@ -196,6 +211,10 @@ impl<P: Policy> Crawl<P> {
             scheduler: folded.scheduler,
             patterns: folded.patterns,
             view: folded.view,
+            survey: plan
+                .survey
+                .clone()
+                .map(|options| Survey::new(options, clock.wall_ms())),
             clock,
             context: Arc::new(context),
             archive: archive.map(|(writer, _)| writer),
@@ -219,6 +238,8 @@ impl<P: Policy> Crawl<P> {
             last_shown: None,
             started: Instant::now(),
             paused: None,
+            orders: None,
+            quotas: HashMap::new(),
             plan,
             store,
         };
@@ -241,16 +262,28 @@ impl<P: Policy> Crawl<P> {
         self.store.append(self.now, &entry);
         self.note(STOP_NOTE, b"");
         self.scheduler.set_politeness(politeness);
+        // When their requests were sent is not known, only that it was before now.
+        let rested = self.now.plus(politeness.delay_ms);
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
             let page = self.view.outer(page);
+            if politeness.delay_ms > 0 {
+                self.hold(self.store.index().host(page), rested);
+            }
             self.settle(page, Settled::Failed(Fault::Lost), &[], Facts::default());
+        }
+        let hosts = self.store.index().host_count();
+        for host in (0..hosts).map(HostId::from_index) {
+            // Requests for no page.
+            while self.scheduler.open_count(host) > 0 {
+                self.hold(host, rested);
+                self.visit(host, Visit::Closed);
+            }
         }
         if self.clock.rebooted() {
             // What was never synced may be missing: every host rests once.
-            let until = self.now.plus(politeness.delay_ms);
-            for host in (0..self.store.index().host_count()).map(HostId::from_index) {
-                self.hold(host, until);
+            for host in (0..hosts).map(HostId::from_index) {
+                self.hold(host, rested);
             }
         }
         if let Some(Round { question, budget }) = self.plan.round.clone() {
@@ -271,12 +304,16 @@ impl<P: Policy> Crawl<P> {
         mut self,
         mut stop: watch::Receiver<StopLevel>,
     ) -> Result<Summary, CrawlError> {
+        self.orders = Some(stop.clone());
         let mut ending_since = None;
         loop {
             self.now = self.clock.now().max(self.now);
             self.take_reports().await?;
             self.look_at_goals(*stop.borrow());
             let wake = self.hand_out()?;
+            if self.stop.is_some() {
+                self.drop_errands()?;
+            }
             self.run_errands();
             self.flush().await?;
             self.send();
@@ -376,17 +413,28 @@ impl<P: Policy> Crawl<P> {
                     self.paused = None;
                     return Ok(());
                 }
-                Err(error) if error.is_full() => self.pause(error.to_string()).await,
+                Err(error) if error.is_full() => self.pause(error.into()).await?,
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Says that the crawl stands still, and waits a little.
-    pub(crate) async fn pause(&mut self, why: String) {
-        self.paused = Some(why);
+    /// Says that the crawl stands still, and waits a little. When it is told to end meanwhile it
+    /// does so, with what it waits for as the reason.
+    pub(crate) async fn pause(&mut self, why: CrawlError) -> Result<(), CrawlError> {
+        self.paused = Some(why.to_string());
         self.show(true);
-        tokio::time::sleep(FULL_DISK_RETRY).await;
+        let is_told = |level: &StopLevel| *level != StopLevel::Run;
+        let told = match &mut self.orders {
+            None => {
+                tokio::time::sleep(FULL_DISK_RETRY).await;
+                false
+            }
+            Some(orders) => tokio::time::timeout(FULL_DISK_RETRY, orders.wait_for(is_told))
+                .await
+                .is_ok_and(|told| told.is_ok()),
+        };
+        if told { Err(why) } else { Ok(()) }
     }
 
     /// Sends the requests whose hand-outs are written now.
@@ -410,15 +458,16 @@ impl<P: Policy> Crawl<P> {
                 archive: self.archive.as_ref().map(warc::Writer::syncer),
                 journal: self.store.syncer(),
                 until: self.store.end(),
+                fetches: self.store.index().tally().fetches,
             });
         }
     }
 
-    fn take_synced(&mut self, synced: Result<Position, SyncError>) -> Result<(), CrawlError> {
-        let until = synced?;
+    fn take_synced(&mut self, synced: Result<Durable, SyncError>) -> Result<(), CrawlError> {
+        let Durable { until, fetches } = synced?;
         self.synced = until;
         self.store.durable(until);
-        self.durable_fetches = self.store.index().tally().fetches;
+        self.durable_fetches = fetches;
         Ok(())
     }
 
@@ -482,80 +531,5 @@ impl<P: Policy> Crawl<P> {
             running: self.started.elapsed(),
             abandoned,
         })
-    }
-}
-
-/// What happens is written to the journal and told to the scheduler: always both, in this order.
-impl<P: Policy> Crawl<P> {
-    /// A page is settled.
-    pub(crate) fn settle(
-        &mut self,
-        page: PageId,
-        settled: Settled,
-        links: &[PageId],
-        facts: Facts,
-    ) {
-        self.entries += 1;
-        let outcome = Outcome {
-            page,
-            settled,
-            links: Links::Ids(links),
-            before: Position::default(),
-            facts,
-        };
-        self.store.settle(self.now, outcome);
-        let mut buffer = Vec::new();
-        let Some(event) = view::event(&self.view, page, settled, links, &mut buffer) else {
-            return;
-        };
-        let known = Viewed {
-            view: &self.view,
-            links: &self.store,
-        };
-        self.scheduler.observe(&event, self.now, &known);
-    }
-
-    /// A host is not to be asked before a tick.
-    pub(crate) fn hold(&mut self, host: HostId, until: Tick) {
-        self.entries += 1;
-        self.store.append(self.now, &Entry::Held { host, until });
-        let event = Event::Held { host, until };
-        self.scheduler.observe(&event, self.now, &self.store);
-    }
-
-    /// Something happens at a host beside its pages.
-    pub(crate) fn visit(&mut self, host: HostId, visit: Visit) {
-        self.entries += 1;
-        self.store.append(self.now, &Entry::Visit { host, visit });
-        self.scheduler.visit(host, visit, self.now);
-    }
-
-    /// Two hosts are served by one address.
-    pub(crate) fn join(&mut self, host: HostId, with: HostId) {
-        self.entries += 1;
-        self.store.append(self.now, &Entry::Joined { host, with });
-        self.scheduler.join(host, with, self.now);
-    }
-
-    /// A page was handed out.
-    pub(crate) fn handed_out(&mut self, page: PageId) {
-        self.entries += 1;
-        self.store.append(self.now, &Entry::HandOut { page });
-    }
-
-    /// A page is announced: told to the scheduler, for it stands in the journal already.
-    pub(crate) fn announced(&mut self, page: PageId, host: HostId, refused: bool) {
-        self.entries += 1;
-        if !matches!(self.view, View::All) {
-            return;
-        }
-        let seed = false;
-        let event = Event::Discovered { page, host, seed };
-        self.scheduler.observe(&event, self.now, &self.store);
-        if refused {
-            let fault = Fault::Refused;
-            let event = Event::Failed { page, fault };
-            self.scheduler.observe(&event, self.now, &self.store);
-        }
     }
 }

@@ -1,10 +1,12 @@
 //! What an answer means: for the page, and for how its host is treated. Pure.
 
+use std::time::Duration;
+
 use turnstone_fetch::{ErrorClass, FetchError, Redirect, Truncation, TruncationMark, Url};
-use turnstone_frontier::Fault;
+use turnstone_frontier::{Change, Fault};
+use turnstone_pagestore::Facts;
 
 use crate::mood::Answer;
-use std::time::Duration;
 
 /// What an answer means for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +124,34 @@ pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
         | TlsTimeout | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
             (Verdict::Retry, Some(Answer::Unreachable))
         }
+    }
+}
+
+/// How a page compares with the copy before it. The same bytes are the same page; so is the same
+/// text. A copy of which nothing but its existence is known is not said to have changed.
+pub fn change(copy: Option<&Facts>, now: &Facts) -> Change {
+    let Some(copy) = copy else {
+        return Change::New;
+    };
+    let unknown = copy.text_hash == 0 && copy.digest.is_none();
+    let same_bytes = copy.digest.is_some() && copy.digest == now.digest;
+    if unknown || same_bytes || copy.text_hash == now.text_hash {
+        Change::Unchanged
+    } else {
+        Change::Changed
+    }
+}
+
+/// The copy is still current: what is known of it is known of the page.
+pub fn still_current(facts: &mut Facts, copy: Facts) {
+    facts.text_hash = copy.text_hash;
+    facts.simhash = copy.simhash;
+    facts.words = copy.words;
+    facts.title = copy.title;
+    facts.digest = copy.digest;
+    if facts.etag.is_empty() && facts.last_modified.is_empty() {
+        facts.etag = copy.etag;
+        facts.last_modified = copy.last_modified;
     }
 }
 

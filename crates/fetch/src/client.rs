@@ -8,7 +8,7 @@
 //! the request is sent once more on a fresh one. `requests_sent` reports it, because the peer
 //! may have seen both.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
@@ -18,16 +18,17 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::body::BodyBounds;
-use crate::connect::Connector;
+use crate::connect::{Connected, Connector};
 use crate::connection::{Ask, Connection, Exchange};
 use crate::dns::{Lookup, Resolve, SystemDns};
 use crate::error::{ErrorClass, Fault, FetchError};
 use crate::guard::Guard;
 use crate::identity::Identity;
 use crate::limits::Limits;
-use crate::message::{Note, Request, Response, Timings};
+use crate::message::{Note, Protocol, Request, Response, Timings};
 use crate::pool::{Origin, Pool};
 use crate::tls::{Tls, TlsError};
+use crate::wire::ByteStream;
 
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
@@ -146,13 +147,32 @@ impl Client {
             .expect("the semaphore is never closed");
         let mut run = Run::new(&self.shared, &request);
         let result = run.fetch().await;
-        let requests_sent = run.requests_sent;
-        result.map_err(|Fault { class, detail }| FetchError {
-            class,
-            subject: subject(&request.url),
-            detail,
-            requests_sent,
-        })
+        result.map_err(|fault| run.error(fault))
+    }
+
+    /// Asks once over `stream`, as if a connection had just brought it; for fuzzing, where bytes
+    /// stand for a peer and there is no address to guard. Connections are kept as always.
+    #[doc(hidden)]
+    pub async fn fetch_over(
+        &self,
+        stream: impl ByteStream + 'static,
+        protocol: Protocol,
+        request: Request,
+    ) -> Result<Response, FetchError> {
+        let mut run = Run::new(&self.shared, &request);
+        let connected = Connected {
+            stream: Box::new(stream),
+            remote: SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0),
+            tls: None,
+            http2: protocol == Protocol::Http2,
+        };
+        let exchanged = async {
+            let mut fresh = Connection::open(connected, &self.shared.limits).await?;
+            let exchange = run.exchange(&mut fresh).await?;
+            Ok(run.finish(Origin::of(&request.url), fresh, exchange, Reuse::Fresh))
+        };
+        let result = exchanged.await;
+        result.map_err(|fault| run.error(fault))
     }
 }
 
@@ -186,7 +206,12 @@ impl<'a> Run<'a> {
         if let Some(mut kept) = self.shared.pool.take(&origin) {
             match self.exchange(&mut kept).await {
                 Ok(exchange) => return Ok(self.finish(origin, kept, exchange, Reuse::Kept)),
-                Err(fault) if closed_at_reuse(&fault, &kept) => {}
+                Err(fault) if closed_at_reuse(&fault, &kept) => {
+                    let delay = self.request.retry_delay;
+                    if !delay.is_zero() {
+                        tokio::time::sleep(delay).await;
+                    }
+                }
                 Err(fault) => return Err(fault),
             }
         }
@@ -237,6 +262,15 @@ impl<'a> Run<'a> {
         exchange
     }
 
+    fn error(&self, Fault { class, detail }: Fault) -> FetchError {
+        FetchError {
+            class,
+            subject: subject(&self.request.url),
+            detail,
+            requests_sent: self.requests_sent,
+        }
+    }
+
     fn finish(
         &mut self,
         origin: Origin,
@@ -264,6 +298,7 @@ impl<'a> Run<'a> {
             notes,
             remote: connection.remote,
             tls: connection.tls.clone(),
+            sent_at: exchange.sent_at.into_std(),
             timings,
             reused: reuse == Reuse::Kept,
             requests_sent: self.requests_sent,

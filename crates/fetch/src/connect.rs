@@ -58,7 +58,7 @@ impl Connector {
         timings.connect = Some(started.elapsed());
         if url.scheme() != "https" {
             return Ok(Connected {
-                stream: Stream::Plain(tcp),
+                stream: Box::new(tcp),
                 remote,
                 tls: None,
                 http2: false,
@@ -180,7 +180,7 @@ impl Connector {
         };
         let http2 = session.alpn_protocol() == Some(b"h2");
         Ok(Connected {
-            stream: Stream::Tls(Box::new(stream)),
+            stream: Box::new(stream),
             remote,
             tls: Some(info),
             http2,

@@ -51,6 +51,8 @@ pub(crate) struct Exchange {
     pub(crate) head_bytes: Vec<u8>,
     pub(crate) body: Body,
     pub(crate) notes: Vec<Note>,
+    /// When the request was written.
+    pub(crate) sent_at: Instant,
     pub(crate) first_byte: Duration,
 }
 

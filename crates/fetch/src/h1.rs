@@ -102,6 +102,7 @@ impl H1 {
         let first_byte = tape
             .first_byte
             .map_or_else(|| asked.elapsed(), |first| first - asked);
+        let sent_at = tape.sent_at.unwrap_or(asked);
         Ok(Exchange {
             status: head.status,
             protocol: protocol(head.version),
@@ -110,6 +111,7 @@ impl H1 {
             request_bytes: std::mem::take(&mut tape.sent),
             head_bytes: std::mem::take(&mut tape.head),
             body,
+            sent_at,
             first_byte,
         })
     }

@@ -1,8 +1,9 @@
 //! HTTP/2 by the `h2` crate, driven by hand, one stream at a time.
 //!
-//! The crate itself bounds header lists, resets and pings; the tape beneath it ends floods of
-//! frames that bring no body. There are no heads on the wire as text, so they are written out in
-//! the form of HTTP/1.1, as archives keep them.
+//! The crate itself bounds resets, empty data and what header lines unfold to; the tape beneath
+//! it bounds header blocks on the wire and ends floods of frames that bring no body. There are no
+//! heads on the wire as text, so they are written out in the form of HTTP/1.1, as archives keep
+//! them, and held to the limits in that form.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -25,6 +26,10 @@ use crate::wire::{SharedTape, Stream, TapeKind, Wire};
 
 /// What a peer may send ahead of our reading; far below the slack of the tape.
 const WINDOW_BYTES: u32 = 256 << 10;
+/// What header lines may unfold to on the way to us, in times of what a head may have: as much
+/// as they can without a table, so that it is we who name the limit. `h2` ends what unfolds to
+/// more, and calls a list of one to four times this much a protocol error.
+const UNFOLD_FACTOR: usize = 8;
 /// Streams of ours that were reset and are still remembered.
 const RESET_STREAMS_MAX: usize = 8;
 
@@ -36,6 +41,7 @@ pub(crate) struct H2 {
     answered: bool,
     spoilt: bool,
     informational_max: usize,
+    header_bytes_max: usize,
     header_count_max: usize,
 }
 
@@ -56,12 +62,12 @@ impl Driver {
 impl H2 {
     pub(crate) async fn open(stream: Stream, limits: &Limits) -> Result<Self, Fault> {
         let tape = SharedTape::new(limits, TapeKind::Frames);
-        let header_bytes_max = u32::try_from(limits.header_bytes_max).unwrap_or(u32::MAX);
+        let unfolded_bytes_max = limits.header_bytes_max.saturating_mul(UNFOLD_FACTOR);
         let (sender, connection) = Builder::new()
             .enable_push(false)
             .initial_window_size(WINDOW_BYTES)
             .initial_connection_window_size(WINDOW_BYTES)
-            .max_header_list_size(header_bytes_max)
+            .max_header_list_size(u32::try_from(unfolded_bytes_max).unwrap_or(u32::MAX))
             .max_concurrent_reset_streams(RESET_STREAMS_MAX)
             .handshake(Wire::new(stream, tape.clone()))
             .await
@@ -76,6 +82,7 @@ impl H2 {
             answered: false,
             spoilt: false,
             informational_max: limits.informational_max,
+            header_bytes_max: limits.header_bytes_max,
             header_count_max: limits.header_count_max,
         })
     }
@@ -92,8 +99,10 @@ impl H2 {
             Err(_) => return Err(late_head(&ask)),
         };
         let first_byte = asked.elapsed();
+        let sent_at = self.tape.lock().sent_at.unwrap_or(asked);
         let (head, mut stream) = response.into_parts();
-        self.judge_head(&head.headers)?;
+        let head_bytes = head_text(head.status, &head.headers);
+        self.judge_head(&head.headers, head_bytes.len())?;
         let (driver, tape) = (&mut self.driver, &self.tape);
         let declared = head.headers.get(CONTENT_LENGTH);
         let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -104,10 +113,11 @@ impl H2 {
             status: head.status,
             protocol: Protocol::Http2,
             request_bytes: request_text(&ask),
-            head_bytes: head_text(head.status, &head.headers),
+            head_bytes,
             headers: head.headers,
             body,
             notes: Vec::new(),
+            sent_at,
             first_byte,
         })
     }
@@ -137,14 +147,18 @@ impl H2 {
             }
             Pin::new(&mut response)
                 .poll(cx)
-                .map_err(|error| fault(&error, tape))
+                .map_err(|error| head_fault(&error, tape))
         });
         let response = response.await?;
         self.answered = true;
         Ok(response)
     }
 
-    fn judge_head(&self, headers: &HeaderMap) -> Result<(), Fault> {
+    fn judge_head(&self, headers: &HeaderMap, head_bytes: usize) -> Result<(), Fault> {
+        if head_bytes > self.header_bytes_max {
+            let detail = format!("response head over {} bytes", self.header_bytes_max);
+            return Err(Fault::new(ErrorClass::HeaderLimit, detail));
+        }
         if headers.len() > self.header_count_max {
             let detail = format!("more than {} header lines", self.header_count_max);
             return Err(Fault::new(ErrorClass::HeaderLimit, detail));
@@ -240,6 +254,16 @@ fn header_text(text: &mut Vec<u8>, headers: &HeaderMap) {
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"\r\n");
+}
+
+/// What went wrong before there was a head: then it is only for header lines that `h2` itself
+/// asks a peer to calm down.
+fn head_fault(error: &h2::Error, tape: &SharedTape) -> Fault {
+    let mut fault = fault(error, tape);
+    if error.is_library() && error.reason() == Some(Reason::ENHANCE_YOUR_CALM) {
+        fault.class = ErrorClass::HeaderLimit;
+    }
+    fault
 }
 
 /// What went wrong, in our classes; the tape knows best.

@@ -32,6 +32,7 @@ mod decode;
 mod dns;
 mod error;
 pub mod feed;
+mod frames;
 mod guard;
 mod h1;
 mod h2;

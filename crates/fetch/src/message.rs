@@ -1,7 +1,7 @@
 //! What is asked and what comes back: plain structs, no behaviour beyond reading them.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use url::Url;
@@ -21,6 +21,9 @@ pub struct Request {
     pub validators: Option<Validators>,
     /// A body limit for this request instead of the client's.
     pub body_bytes_max: Option<usize>,
+    /// How long to wait before asking again on a fresh connection when a kept one turns out closed:
+    /// the peer may have seen the first request, so its delay applies to the second.
+    pub retry_delay: Duration,
 }
 
 impl Request {
@@ -31,6 +34,7 @@ impl Request {
             method: Method::Get,
             validators: None,
             body_bytes_max: None,
+            retry_delay: Duration::ZERO,
         }
     }
 
@@ -77,6 +81,8 @@ pub struct Response {
     pub remote: SocketAddr,
     /// How the connection was secured; `None` for http.
     pub tls: Option<TlsInfo>,
+    /// When the request that was answered had been written: the host's delay counts from here.
+    pub sent_at: Instant,
     /// How long each step took.
     pub timings: Timings,
     /// Whether the connection had served an earlier fetch.

@@ -8,6 +8,8 @@ use http::HeaderMap;
 use http::header::LOCATION;
 use url::Url;
 
+use crate::urls::read_standard;
+
 /// Redirects followed in a row, by default.
 pub const REDIRECTS_MAX: usize = 10;
 
@@ -61,7 +63,7 @@ impl Redirect {
             return Self::Refused(RedirectRefusal::SeveralTargets);
         }
         let target = text(line.as_bytes());
-        let url = match asked.join(&target) {
+        let url = match read_standard(Some(asked), &target) {
             Ok(url) => url,
             Err(error) => return Self::Refused(RedirectRefusal::Unparsable(error.to_string())),
         };
@@ -154,6 +156,7 @@ mod tests {
         check(asked, b"other", "https://a.example/dir/other");
         check(asked, b" /x y ", "https://a.example/x%20y");
         check(asked, b"//b.example", "https://b.example/");
+        check(asked, b"///b.example/x", "https://b.example/x");
         check(
             asked,
             b"http://b.example/#frag",

@@ -15,18 +15,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
-use tokio_rustls::client::TlsStream;
 
 use crate::error::{ErrorClass, Fault};
+use crate::frames::Frames;
 use crate::limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 
-/// A TCP stream, under TLS or not.
-pub(crate) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
+/// What a connection speaks over: TCP, under TLS or not.
+pub(crate) type Stream = Box<dyn ByteStream>;
+
+/// Bytes in both directions.
+#[doc(hidden)]
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
 /// A stream whose bytes pass by a tape.
 pub(crate) struct Wire {
@@ -61,7 +63,7 @@ impl SharedTape {
 pub(crate) enum TapeKind {
     /// HTTP/1: heads are taped.
     Text,
-    /// HTTP/2: bytes are only counted, the heads are compressed.
+    /// HTTP/2: bytes are only counted, those of header blocks apart; the heads are compressed.
     Frames,
 }
 
@@ -76,6 +78,8 @@ pub(crate) struct Tape {
     pub(crate) sent: Vec<u8>,
     /// The response head, as received, status line to empty line.
     pub(crate) head: Vec<u8>,
+    /// When the first byte of the request was written.
+    pub(crate) sent_at: Option<Instant>,
     /// When the first byte of the response came.
     pub(crate) first_byte: Option<Instant>,
     /// Whether anything was sent at all; true as soon as the peer may have seen the request.
@@ -90,6 +94,8 @@ pub(crate) struct Tape {
     head_bytes: usize,
     received: u64,
     delivered: u64,
+    /// Not wound back: a frame may be under way between two exchanges.
+    frames: Frames,
 }
 
 impl Tape {
@@ -101,6 +107,7 @@ impl Tape {
             informational_max: limits.informational_max,
             sent: Vec::new(),
             head: Vec::new(),
+            sent_at: None,
             first_byte: None,
             any_sent: false,
             fault: None,
@@ -111,6 +118,7 @@ impl Tape {
             head_bytes: 0,
             received: 0,
             delivered: 0,
+            frames: Frames::default(),
         }
     }
 
@@ -118,6 +126,7 @@ impl Tape {
     pub(crate) fn rewind(&mut self) {
         self.sent.clear();
         self.head.clear();
+        self.sent_at = None;
         self.first_byte = None;
         self.any_sent = false;
         self.in_head = self.kind == TapeKind::Text;
@@ -136,6 +145,7 @@ impl Tape {
 
     fn send(&mut self, bytes: &[u8]) {
         self.any_sent |= !bytes.is_empty();
+        self.sent_at.get_or_insert_with(Instant::now);
         if self.kind == TapeKind::Text {
             self.sent.extend_from_slice(bytes);
         }
@@ -155,22 +165,30 @@ impl Tape {
             );
             return Err(Fault::new(ErrorClass::Protocol, detail));
         }
-        if self.in_head {
-            self.receive_head(bytes)
-        } else {
-            Ok(())
+        match self.kind {
+            TapeKind::Frames => {
+                let block_bytes = self.frames.pass(bytes);
+                self.receive_head_bytes(block_bytes)
+            }
+            TapeKind::Text if self.in_head => self.receive_head(bytes),
+            TapeKind::Text => Ok(()),
         }
+    }
+
+    fn receive_head_bytes(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.head_bytes += bytes;
+        if self.head_bytes > self.header_bytes_max {
+            let detail = format!("response head over {} bytes", self.header_bytes_max);
+            return Err(Fault::new(ErrorClass::HeaderLimit, detail));
+        }
+        Ok(())
     }
 
     fn receive_head(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         while self.in_head && !bytes.is_empty() {
             let line_end = bytes.iter().position(|&byte| byte == b'\n');
             let (taken, rest) = bytes.split_at(line_end.map_or(bytes.len(), |at| at + 1));
-            self.head_bytes += taken.len();
-            if self.head_bytes > self.header_bytes_max {
-                let detail = format!("response head over {} bytes", self.header_bytes_max);
-                return Err(Fault::new(ErrorClass::HeaderLimit, detail));
-            }
+            self.receive_head_bytes(taken.len())?;
             self.head.extend_from_slice(taken);
             bytes = rest;
             if line_end.is_some() {
@@ -237,10 +255,7 @@ impl AsyncRead for Wire {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        match &mut self.stream {
-            Stream::Plain(stream) => ready!(Pin::new(stream).poll_read(cx, buf))?,
-            Stream::Tls(stream) => ready!(Pin::new(stream).poll_read(cx, buf))?,
-        }
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         let mut tape = self.tape.lock();
         if tape.fault.is_some() {
             return Poll::Ready(Err(tape_fault()));
@@ -259,25 +274,16 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = match &mut self.stream {
-            Stream::Plain(stream) => ready!(Pin::new(stream).poll_write(cx, buf))?,
-            Stream::Tls(stream) => ready!(Pin::new(stream).poll_write(cx, buf))?,
-        };
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
         self.tape.lock().send(&buf[..written]);
         Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -174,12 +174,17 @@ impl Calendar {
 
     /// The first tick at which a request to the host may start, if none is open.
     pub(crate) fn earliest(&self, host: HostId) -> Tick {
-        self.hosts[self.unit(host).index()].earliest
+        self.look(host).earliest
+    }
+
+    /// How many requests are under way at the host and those joined with it.
+    pub(crate) fn open_count(&self, host: HostId) -> u32 {
+        self.look(host).open
     }
 
     /// Whether the host may be contacted at `now`.
     pub(crate) fn free(&self, host: HostId, now: Tick) -> bool {
-        let Host { earliest, open, .. } = self.hosts[self.unit(host).index()];
+        let Host { earliest, open, .. } = self.look(host);
         earliest <= now && open < self.politeness.open_max
     }
 
@@ -231,6 +236,12 @@ impl Calendar {
             .iter()
             .copied()
             .filter(move |(_, host)| self.hosts[host.index()].open < open_max)
+    }
+
+    /// What is known of a host; of one never met, that it may be contacted.
+    fn look(&self, host: HostId) -> Host {
+        let unit = self.unit(host).index();
+        self.hosts.get(unit).copied().unwrap_or_default()
     }
 
     /// The host whose entry counts.

@@ -67,7 +67,7 @@ const ARITY: usize = 4;
 
 /// Writes one entry where it now stands.
 #[inline]
-fn settle<E: Keyed>(heap: &mut [E], places: &mut [u32], tag: u32, at: usize, entry: E) {
+pub(crate) fn settle<E: Keyed>(heap: &mut [E], places: &mut [u32], tag: u32, at: usize, entry: E) {
     heap[at] = entry;
     places[entry.owner()] = tag | at as u32;
 }
@@ -133,18 +133,30 @@ pub(crate) fn sift<E: Keyed>(heap: &mut [E], places: &mut [u32], tag: u32, at: u
     }
 }
 
-/// Adds an entry. Returns where it stands.
-pub(crate) fn push<E: Keyed>(heap: &mut Vec<E>, places: &mut [u32], tag: u32, entry: E) -> usize {
+/// Makes a heap of entries in any order, whose places are written: O(entries).
+pub(crate) fn order<E: Keyed>(heap: &mut [E], places: &mut [u32], tag: u32) {
+    for at in (0..heap.len().div_ceil(ARITY)).rev() {
+        sift_down(heap, places, tag, at);
+    }
+}
+
+/// Puts an entry behind all others, its place not written. Returns where that is.
+pub(crate) fn append<E>(entries: &mut Vec<E>, entry: E) -> usize {
     assert!(
-        heap.len() < 1 << INDEX_BITS,
+        entries.len() < 1 << INDEX_BITS,
         "a heap holds at most 2^30 entries"
     );
-    if heap.len() == heap.capacity() {
+    if entries.len() == entries.capacity() {
         // A thirty-second, not double: a heap of 10^8 pages must not ask for a second gigabyte.
-        heap.reserve_exact((heap.len() / 32).max(4));
+        entries.reserve_exact((entries.len() / 32).max(4));
     }
-    let last = heap.len();
-    heap.push(entry);
+    entries.push(entry);
+    entries.len() - 1
+}
+
+/// Adds an entry. Returns where it stands.
+pub(crate) fn push<E: Keyed>(heap: &mut Vec<E>, places: &mut [u32], tag: u32, entry: E) -> usize {
+    let last = append(heap, entry);
     sift_up(heap, places, tag, last)
 }
 

@@ -138,14 +138,19 @@ impl<P: Policy> Scheduler<P> {
         self.calendar.set_politeness(politeness);
     }
 
-    /// The first tick at which a known host may be asked, should no request be open.
+    /// The first tick at which a host may be asked, should no request be open.
     pub fn earliest(&self, host: HostId) -> Tick {
         self.calendar.earliest(host)
     }
 
-    /// Whether a known host may be asked at `now`.
+    /// Whether a host may be asked at `now`.
     pub fn is_free(&self, host: HostId, now: Tick) -> bool {
         self.calendar.free(host, now.max(self.latest))
+    }
+
+    /// How many requests are open at a host and those joined with it, pages and others.
+    pub fn open_count(&self, host: HostId) -> u32 {
+        self.calendar.open_count(host)
     }
 
     /// What the policy proves of the pages fetched so far.

@@ -1,4 +1,5 @@
-//! What deciding costs: RankMass through the scheduler, beside the same loop on a bare heap.
+//! What deciding costs: RankMass and greedy OPIC through the scheduler, each beside the same loop on
+//! a bare heap.
 //!
 //! ```text
 //! cargo bench -p turnstone-lab --bench scheduling -- [PAGES [LINKS_PER_PAGE [EPSILON]]]
@@ -15,7 +16,8 @@ use turnstone_linkgraph::LinkGraph;
 use turnstone_linkgraph::generate::{GeneratedWeb, WebParameters};
 use turnstone_policy::breadth_first::BreadthFirst;
 use turnstone_policy::coverage::{CoveragePolicy, Dangling, Goal, Push, RankMass, Trust};
-use turnstone_policy::mass::{Fraction, as_fraction};
+use turnstone_policy::importance::{Bonus, Opic, OpicOptions, Window};
+use turnstone_policy::mass::{Fraction, ONE, as_fraction};
 
 fn main() {
     let numbers: Vec<f64> = std::env::args()
@@ -43,8 +45,11 @@ fn main() {
         ..Goal::default()
     };
     breadth_first(&graph);
-    let bare = bare_heap(&graph, &trust, goal);
+    let bare = bare_rankmass(&graph, &trust, goal);
     let ours = rankmass(&graph, &trust, goal);
+    println!("through the scheduler / bare heap: {:.2}", ours / bare);
+    let bare = bare_opic(&graph);
+    let ours = opic(&graph);
     println!("through the scheduler / bare heap: {:.2}", ours / bare);
 }
 
@@ -99,7 +104,7 @@ fn rankmass(graph: &LinkGraph, trust: &Trust, goal: Goal) -> f64 {
 }
 
 /// The same loop on one indexed 4-ary heap over all pages, with no scheduler, events or accounts.
-fn bare_heap(graph: &LinkGraph, trust: &Trust, goal: Goal) -> f64 {
+fn bare_rankmass(graph: &LinkGraph, trust: &Trust, goal: Goal) -> f64 {
     let began = cpu_seconds();
     let mut heap = BareHeap::new(graph.page_count());
     for &(page, mass) in trust.masses() {
@@ -130,6 +135,67 @@ fn bare_heap(graph: &LinkGraph, trust: &Trust, goal: Goal) -> f64 {
     report("bare heap, expansions", expansions, seconds)
 }
 
+/// Visits per second of greedy OPIC through the scheduler, as many as there are pages. Returns them.
+fn opic(graph: &LinkGraph) -> f64 {
+    let options = OpicOptions {
+        window: Window::Interpolation { span: 4.0 },
+        ..OpicOptions::default()
+    };
+    let start = Start {
+        graph,
+        hosts: &[],
+        seeds: &[],
+        politeness: Politeness::OFF,
+    };
+    let mut replay = Replay::start(start, Opic::new(options, Bonus::none(), 1));
+    let began = cpu_seconds();
+    for _ in graph.pages() {
+        replay.step().expect("every page may be read again");
+    }
+    let seconds = cpu_seconds() - began;
+    let scheduler = replay.scheduler();
+    let bytes = scheduler.ranking().allocated_bytes() + scheduler.policy().allocated_bytes();
+    println!(
+        "opic: clock {:.4}, {:.1} bytes a page",
+        scheduler.policy().clock(),
+        bytes as f64 / graph.page_count() as f64
+    );
+    report("opic, visits", replay.requests(), seconds)
+}
+
+/// The same order of visits from one indexed 4-ary heap over all pages, with no scheduler, events
+/// or histories. What the virtual page has paid is a credit that all pages have in common.
+fn bare_opic(graph: &LinkGraph) -> f64 {
+    const EMPTY: u64 = 1 << 63;
+    let pages = graph.page_count() as u64;
+    let mut heap = BareHeap::new(graph.page_count());
+    for page in graph.pages() {
+        heap.raise(page, EMPTY);
+    }
+    let (mut credit, mut virtual_cash) = (ONE / pages, ONE % pages);
+    let mut clock = 0;
+    let began = cpu_seconds();
+    for _ in graph.pages() {
+        let (page, purse) = heap.take_best().expect("every page is in the heap");
+        heap.raise(page, EMPTY - credit);
+        let cash = purse + credit - EMPTY;
+        clock += u128::from(cash);
+        let links = graph.links(page);
+        let part = cash / (links.len() as u64 + 1);
+        for &link in links {
+            heap.raise(link, part);
+        }
+        virtual_cash += cash - part * links.len() as u64;
+        if EMPTY + virtual_cash - credit > heap.best() {
+            credit += virtual_cash / pages;
+            virtual_cash %= pages;
+        }
+    }
+    let seconds = cpu_seconds() - began;
+    println!("bare heap: clock {:.4}", clock as f64 / ONE as f64);
+    report("bare heap, visits", pages, seconds)
+}
+
 /// Every page in one heap, keys inline.
 struct BareHeap {
     entries: Vec<(u64, PageId)>,
@@ -156,6 +222,10 @@ impl BareHeap {
             at = (at - 1) / 4;
         }
         self.settle(at, key);
+    }
+
+    fn best(&self) -> u64 {
+        self.entries.first().map_or(0, |best| best.0)
     }
 
     fn take_best(&mut self) -> Option<(PageId, u64)> {

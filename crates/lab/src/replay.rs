@@ -1,21 +1,16 @@
 //! The lab's driver: a recorded web answers, under a virtual clock.
 //!
-//! It calls the same `next` and `observe` as the live crawl. With politeness off every request is
-//! answered at once, one after the other, as the papers count them. With a delay, requests to
-//! different hosts run side by side, each answered after a fixed time, and the clock jumps to
-//! whatever comes first.
+//! It calls the same `next` and `observe` as the live crawl; when requests are answered is for
+//! [`Requests`] to say.
 //!
 //! Cost: that of the scheduler and the policy; 4 bytes a page where there are hosts.
 
-use std::collections::BTreeSet;
-
 use turnstone_frontier::{
-    Change, Event, Fault, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
+    Change, Event, Fault, HostId, PageId, Policy, Politeness, Scheduler, Tick,
 };
 use turnstone_linkgraph::LinkGraph;
 
-/// How long a recorded host takes to answer when politeness is on.
-const ANSWER_MS: u64 = 200;
+use crate::requests::Requests;
 
 /// What a crawl starts from.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +32,7 @@ pub struct Replay<'a, P> {
     /// By page: whether it is there. Empty means that all are.
     alive: &'a [bool],
     scheduler: Scheduler<P>,
-    now: Tick,
-    /// Requests under way, by the time of their answer.
-    answers: BTreeSet<(Tick, PageId)>,
-    polite: bool,
-    requests: u64,
+    requests: Requests,
 }
 
 impl<'a, P: Policy> Replay<'a, P> {
@@ -63,10 +54,7 @@ impl<'a, P: Policy> Replay<'a, P> {
             graph,
             alive: &[],
             scheduler,
-            now: Tick(0),
-            answers: BTreeSet::new(),
-            polite: politeness != Politeness::OFF,
-            requests: 0,
+            requests: Requests::new(politeness),
         }
     }
 
@@ -80,22 +68,8 @@ impl<'a, P: Policy> Replay<'a, P> {
 
     /// Goes on until one more page was answered for, there or gone. None when nothing is left to ask for.
     pub fn step(&mut self) -> Option<PageId> {
-        loop {
-            match self.scheduler.next(self.now) {
-                Next::Fetch(page) => {
-                    self.requests += 1;
-                    if !self.polite {
-                        return Some(self.answer(page));
-                    }
-                    self.answers.insert((self.now.plus(ANSWER_MS), page));
-                }
-                Next::WaitUntil(tick) => match self.answers.first() {
-                    Some(&(answer, _)) if answer <= tick => return self.next_answer(),
-                    _ => self.now = tick,
-                },
-                Next::Empty => return self.next_answer(),
-            }
-        }
+        let page = self.requests.next(&mut self.scheduler)?;
+        Some(self.answer(page))
     }
 
     /// The scheduler and its policy, to be looked at.
@@ -105,18 +79,12 @@ impl<'a, P: Policy> Replay<'a, P> {
 
     /// How many requests were made.
     pub fn requests(&self) -> u64 {
-        self.requests
+        self.requests.made()
     }
 
     /// The virtual time that has passed.
     pub fn now(&self) -> Tick {
-        self.now
-    }
-
-    fn next_answer(&mut self) -> Option<PageId> {
-        let (tick, page) = self.answers.pop_first()?;
-        self.now = self.now.max(tick);
-        Some(self.answer(page))
+        self.requests.now()
     }
 
     fn answer(&mut self, page: PageId) -> PageId {
@@ -133,7 +101,8 @@ impl<'a, P: Policy> Replay<'a, P> {
             let fault = Fault::Gone;
             Event::Failed { page, fault }
         };
-        self.scheduler.observe(&event, self.now, self.graph);
+        self.scheduler
+            .observe(&event, self.requests.now(), self.graph);
         page
     }
 }

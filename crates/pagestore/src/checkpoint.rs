@@ -5,7 +5,7 @@
 //! beside the old one and renamed over it, so there is always a whole one.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::Path;
 
 use crate::error::StoreError;
@@ -64,6 +64,21 @@ pub(crate) fn read(directory: &Path, end: Position) -> Option<(Position, Vec<u8>
     bytes.truncate(body);
     bytes.drain(..HEADER_BYTES);
     Some((at, bytes))
+}
+
+/// Removes a checkpoint that reaches beyond the journal, as when an older copy of the journal was
+/// put back: once the journal has grown again, it would be taken for one of this journal.
+pub(crate) fn remove_beyond(directory: &Path, end: Position) -> Result<(), StoreError> {
+    let path = directory.join("store/checkpoint");
+    let mut header = [0; HEADER_BYTES];
+    let Ok(()) = File::open(&path).and_then(|mut file| file.read_exact(&mut header)) else {
+        return Ok(());
+    };
+    let [.., a, b, c, d, e, f, g, h] = header;
+    if Position(u64::from_le_bytes([a, b, c, d, e, f, g, h])) > end {
+        fs::remove_file(&path).map_err(StoreError::io(&path))?;
+    }
+    Ok(())
 }
 
 struct Summing {

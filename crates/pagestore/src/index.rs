@@ -114,7 +114,17 @@ pub struct Index {
 }
 
 impl Index {
-    /// Folds one entry in.
+    /// A page can be found by its key from now on.
+    pub(crate) fn know_key(&mut self, key: Key, page: PageId) {
+        self.keys.insert(key, page);
+    }
+
+    /// Takes over the keys of all pages, gathered elsewhere.
+    pub(crate) fn set_keys(&mut self, keys: KeyTable) {
+        self.keys = keys;
+    }
+
+    /// Folds one entry in, all but a page's key: see [`Index::know_key`].
     pub(crate) fn fold(&mut self, at: Position, tick: Tick, entry: &Entry<'_>) {
         self.latest = self.latest.max(tick);
         let (mut host, mut first) = (HostId(0), false);
@@ -142,7 +152,6 @@ impl Index {
                 host: of,
                 seed,
                 depth,
-                key,
                 refused,
                 ..
             } => {
@@ -166,7 +175,6 @@ impl Index {
                     depth: *depth,
                 });
                 self.counts[state as usize] += 1;
-                self.keys.insert(*key, *page);
             }
             Entry::HandOut { page } => self.set_state(*page, PageState::InFlight),
             Entry::Outcome(outcome) => {
@@ -226,7 +234,6 @@ impl Index {
 
     /// Makes room for this many more pages.
     pub(crate) fn reserve(&mut self, pages: usize) {
-        self.keys.reserve(pages);
         self.slots.reserve(pages);
     }
 

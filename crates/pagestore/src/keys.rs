@@ -7,7 +7,10 @@
 //!
 //! Cost: 17 to 34 bytes a page, one cache miss or two a look-up.
 
+use std::cell::RefCell;
 use std::hash::Hasher as _;
+use std::sync::mpsc;
+use std::thread;
 
 use hashbrown::HashTable;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
@@ -48,7 +51,7 @@ pub struct Keyer {
 
 impl Keyer {
     /// With the secret of a crawl.
-    pub(crate) fn new(secret: [u8; 16]) -> Self {
+    pub fn new(secret: [u8; 16]) -> Self {
         Self { secret }
     }
 
@@ -88,5 +91,60 @@ impl KeyTable {
 
     pub(crate) fn allocated_bytes(&self) -> usize {
         self.entries.allocation_size()
+    }
+}
+
+/// Keys handed over at once.
+const BATCH: usize = 4096;
+
+/// Fills a key table beside the thread that reads the journal: each insertion waits for memory,
+/// and reading need not wait with it.
+pub(crate) struct KeyGatherer {
+    batch: RefCell<Vec<(Key, PageId)>>,
+    batches: mpsc::SyncSender<Vec<(Key, PageId)>>,
+    thread: thread::JoinHandle<KeyTable>,
+}
+
+impl KeyGatherer {
+    /// Makes room for about so many pages.
+    pub(crate) fn start(pages: usize) -> Self {
+        // A reader that is faster waits for the table, so that memory stays bounded.
+        let (batches, work) = mpsc::sync_channel::<Vec<(Key, PageId)>>(64);
+        let thread = thread::spawn(move || {
+            let mut table = KeyTable::default();
+            table.reserve(pages);
+            for (key, page) in work.into_iter().flatten() {
+                table.insert(key, page);
+            }
+            table
+        });
+        Self {
+            batch: RefCell::new(Vec::with_capacity(BATCH)),
+            batches,
+            thread,
+        }
+    }
+
+    pub(crate) fn add(&self, key: Key, page: PageId) {
+        let mut batch = self.batch.borrow_mut();
+        batch.push((key, page));
+        if batch.len() == BATCH {
+            let full = std::mem::replace(&mut *batch, Vec::with_capacity(BATCH));
+            self.batches.send(full).expect("the table is being filled");
+        }
+    }
+
+    /// The table with every key.
+    pub(crate) fn finish(self) -> KeyTable {
+        let Self {
+            batch,
+            batches,
+            thread,
+        } = self;
+        batches
+            .send(batch.into_inner())
+            .expect("the table is being filled");
+        drop(batches);
+        thread.join().expect("filling a table does not fail")
     }
 }

@@ -20,7 +20,7 @@ use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::index::{Index, PageState};
 use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
-use crate::keys::{Key, Keyer};
+use crate::keys::{Key, KeyGatherer, Keyer};
 use crate::lock::Lock;
 use crate::seen::{FirstCapture, Seen};
 
@@ -69,6 +69,12 @@ impl Store {
         }
         fs::create_dir_all(&folder).map_err(StoreError::io(&folder))?;
         let lock = Lock::take(directory, holder)?;
+        if folder.join("journal").exists() {
+            // Another process was quicker, and is gone already.
+            return Err(StoreError::Exists {
+                path: directory.to_owned(),
+            });
+        }
         // Written whole or not at all: a crawl whose first moment was cut off is no crawl yet.
         let (fresh, path) = (folder.join("journal.new"), folder.join("journal"));
         let _ = fs::remove_file(&fresh);
@@ -109,22 +115,30 @@ impl Store {
         let mut index = Index::default();
         // Growing step by step would move every key several times. Memory that is not used after
         // all is not touched either.
-        let pages = journal.end().0 / PAGE_BYTES_GUESS;
-        index.reserve(usize::try_from(pages).unwrap_or(0));
+        let pages = usize::try_from(journal.end().0 / PAGE_BYTES_GUESS).unwrap_or(0);
+        index.reserve(pages);
         let seen = Seen::default();
         let mut scan = journal.scan(Position::FIRST);
+        let gatherer = KeyGatherer::start(pages);
         while let Some((at, tick, entry)) = scan.next()? {
             check(&index, &entry).map_err(|what| damaged(journal.path(), at.0, what))?;
-            if let Entry::Outcome(outcome) = &entry
-                && let Some((digest, first)) = stored_body(&index, outcome)
-            {
-                seen.insert(digest, first);
+            match &entry {
+                Entry::Page { key, page, .. } => gatherer.add(*key, *page),
+                Entry::Outcome(outcome) => {
+                    if let Some((digest, first)) = stored_body(&index, outcome) {
+                        seen.insert(digest, first);
+                    }
+                }
+                _ => {}
             }
             index.fold(at, tick, &entry);
         }
+        index.set_keys(gatherer.finish());
         let end = scan.end()?;
         let torn_bytes = if lock.is_some() {
-            journal.cut(end)?
+            let torn_bytes = journal.cut(end)?;
+            checkpoint::remove_beyond(directory, journal.end())?;
+            torn_bytes
         } else {
             journal.look_until(end);
             end.length.saturating_sub(end.at.0)
@@ -187,6 +201,9 @@ impl Store {
         debug_assert_eq!(check(&self.index, entry), Ok(()));
         let at = self.journal.append(tick, entry);
         self.index.fold(at, tick, entry);
+        if let Entry::Page { key, page, .. } = entry {
+            self.index.know_key(*key, *page);
+        }
         at
     }
 

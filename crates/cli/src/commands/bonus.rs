@@ -9,15 +9,25 @@ use std::path::Path;
 use anyhow::Context as _;
 use turnstone_frontier::PageId;
 use turnstone_lab::web::GraphWeb;
-use turnstone_policy::importance::{Bonus, Weight};
+use turnstone_policy::importance::{Bonus, OpicOptions, Weight};
 
+use crate::commands::groups::counts_pages;
 use crate::exit::Usage;
 
 /// What a score may be, for those who gave another.
 const WANTED: &str = "give a number from 0 to 1000000";
 
-/// The bonus a user means; later items yield to earlier ones.
-pub(crate) fn parse(items: &[String], web: &GraphWeb) -> anyhow::Result<Bonus> {
+/// The bonus a user means, for these policies; later items yield to earlier ones.
+pub(crate) fn parse(
+    items: &[String],
+    web: &GraphWeb,
+    policies: &[OpicOptions],
+) -> anyhow::Result<Bonus> {
+    if !items.is_empty() && !counts_pages(policies) {
+        let why =
+            "pages earn more only where pages are counted; leave out nodes=host or nodes=site";
+        return Err(Usage::of("--bonus", why).into());
+    }
     let mut scores = Vec::new();
     for item in items {
         if Path::new(item).is_file() {

@@ -9,7 +9,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context as _;
 use serde_json::Value;
 use turnstone_crawl::fold::{self, Folded, Founding, Past};
 use turnstone_crawl::{Clock, Plan, STOP_NOTE};
@@ -52,13 +51,18 @@ impl Directory {
     pub(crate) fn look(path: &Path) -> anyhow::Result<Self> {
         let holder = Lock::holder(path);
         let store = Store::look(path)?;
-        let config = Config::read(path)?.with_context(|| {
-            let file = path.join(FILE);
-            format!(
-                "{}: not there, and it says what the crawl is",
-                file.display()
-            )
-        })?;
+        let config = match Config::read(path)? {
+            Some(config) => config,
+            // Nothing was asked yet: pages came here by other ways than a crawl.
+            None if store.index().seeds().is_empty() => Config::default(),
+            None => {
+                let file = path.join(FILE);
+                anyhow::bail!(
+                    "{}: not there, and it says what the crawl is",
+                    file.display()
+                );
+            }
+        };
         let chosen = Chosen::read(&config)?;
         let plan = plan(&config, &seeds(&config)?, chosen.proves())?;
         Ok(Self {

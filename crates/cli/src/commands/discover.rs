@@ -13,7 +13,7 @@ use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
 use turnstone_policy::{Question, Spec};
 
-use super::live::{Asked, LiveOptions, ask};
+use super::live::{Asked, LiveOptions, Watch, ask};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -59,8 +59,6 @@ impl Discover {
         spec.find(Question::Discovery)?;
         let before = Store::look(&self.directory)?;
         let stored = before.index().stored_count();
-        let known = before.index().page_count();
-        drop(before);
         let budget = super::refresh::budget(&self.budget, stored)?;
         let question = turnstone_crawl::fold::DISCOVER.to_owned();
         let asked = Asked {
@@ -68,8 +66,10 @@ impl Discover {
             options: &self.options,
             round: Round { question, budget },
             identity: format!("discover {}", self.policy),
-            past: Past::All,
+            past: Box::new(|_, _| Ok(Past::All)),
             until: Until::default(),
+            survey: None,
+            watch: Watch::default(),
         };
         let answered = ask(asked, |_, config| {
             let question = Discovery {
@@ -80,7 +80,7 @@ impl Discover {
             Ok(Box::new(NewPagesFirst::new(policy)))
         })?;
         let store = Store::look(&self.directory)?;
-        let found = found(&store, answered.began, known)?;
+        let found = found(&store, &before, answered.began)?;
         let overhead = found.asked as f64 / found.new.max(1) as f64;
         let mut givers: Vec<(PageId, u64)> = found.givers.into_iter().collect();
         givers.sort_by_key(|(page, count)| (std::cmp::Reverse(*count), *page));
@@ -121,8 +121,10 @@ impl Discover {
     }
 }
 
-/// What a round found, from the journal: every page with a number from `known` on is new.
-fn found(store: &Store, began: Position, known: usize) -> anyhow::Result<Found> {
+/// What a round found, from the journal: every page that was not stored before is new.
+fn found(store: &Store, before: &Store, began: Position) -> anyhow::Result<Found> {
+    let before = before.index();
+    let is_new = |page: PageId| page.index() >= before.page_count() || !before.is_stored(page);
     let mut found = Found::default();
     // New pages: the known page whose fetch first led to them.
     let mut through: BTreeMap<PageId, PageId> = BTreeMap::new();
@@ -132,15 +134,15 @@ fn found(store: &Store, began: Position, known: usize) -> anyhow::Result<Found> 
         let Entry::Outcome(outcome) = entry else {
             continue;
         };
-        let (page, is_new) = (outcome.page, outcome.page.index() >= known);
+        let (page, new) = (outcome.page, is_new(outcome.page));
         found.requests += u64::from(outcome.facts.requests);
-        let giver = if is_new {
+        let giver = if new {
             through.get(&page).copied()
         } else {
             Some(page)
         };
         match outcome.settled {
-            Settled::Fetched(_) if is_new => {
+            Settled::Fetched(_) if new => {
                 found.new += 1;
                 if let Some(giver) = giver {
                     *found.givers.entry(giver).or_default() += 1;
@@ -148,20 +150,20 @@ fn found(store: &Store, began: Position, known: usize) -> anyhow::Result<Found> 
             }
             Settled::Fetched(_) => found.asked += 1,
             Settled::Moved(to) => {
-                found.asked += u64::from(!is_new);
-                if let (true, Some(giver)) = (to.index() >= known, giver) {
+                found.asked += u64::from(!new);
+                if let (true, Some(giver)) = (is_new(to), giver) {
                     through.entry(to).or_insert(giver);
                 }
             }
             Settled::Failed(_) if outcome.facts.requests > 0 => {
-                found.asked += u64::from(!is_new);
-                found.failed += u64::from(is_new);
+                found.asked += u64::from(!new);
+                found.failed += u64::from(new);
             }
             Settled::Failed(_) => {}
         }
         links.clear();
         outcome.links.read(&mut links);
-        for link in links.iter().filter(|link| link.index() >= known) {
+        for link in links.iter().filter(|link| is_new(**link)) {
             if let Some(giver) = giver {
                 through.entry(*link).or_insert(giver);
             }

@@ -8,12 +8,15 @@ mod directory;
 mod discover;
 mod export;
 mod generate;
+mod groups;
+mod import;
 mod info;
 mod live;
 mod policies;
 mod rank;
 mod refresh;
 mod report;
+mod revive;
 mod serve_web;
 mod site;
 mod status;
@@ -36,10 +39,14 @@ pub(crate) enum Command {
     Why(why::Why),
     /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
     Report(report::Report),
+    /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
+    Import(import::Import),
     /// Look for new pages: fetch a few known pages again, and every new page they lead to
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Find what is still alive of an old crawl, with the fewest requests
+    Revive(revive::Revive),
     /// Write what a crawl brought: link graph, page table, histories
     #[command(subcommand)]
     Export(export::Export),
@@ -76,8 +83,10 @@ impl Command {
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),
             Self::Report(command) => command.run(output),
+            Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Revive(command) => command.run(output),
             Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
             Self::Generate(command) => command.run(output),

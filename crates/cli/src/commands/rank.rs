@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use turnstone_frontier::PageId;
+use turnstone_frontier::{PageId, Politeness};
 use turnstone_lab::backtest::importance::{self, Estimated, Question};
 use turnstone_lab::number::whole;
 use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, GraphWeb};
 use turnstone_linkgraph::rank::{Dangling, InLinks, PageRank, Teleport};
 use turnstone_policy::Spec;
+use turnstone_policy::importance::OpicOptions;
 
 use crate::commands::bonus;
+use crate::commands::groups::Belonging;
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
@@ -161,11 +163,13 @@ impl Rank {
         progress: &Progress,
     ) -> anyhow::Result<(Vec<f64>, serde_json::Value)> {
         let spec: Spec = self.policy.parse()?;
-        let hosts = web.host_ids();
+        let options = [OpicOptions::read(&spec)?];
+        let belonging = Belonging::of(web, &options)?;
         let question = Question {
-            hosts: &hosts,
+            groups: belonging.groups(),
             crawls: self.visits,
-            bonus: bonus::parse(&self.bonus, web)?,
+            bonus: bonus::parse(&self.bonus, web, &options)?,
+            politeness: Politeness::OFF,
             seed: self.seed,
         };
         let mut watch = |what: &str, share: f64| progress.at(what, share);

@@ -13,7 +13,7 @@ use turnstone_lab::table::Table;
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
 use turnstone_policy::{Question, Spec, changes};
 
-use super::live::{Asked, LiveOptions, ask};
+use super::live::{Asked, LiveOptions, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
@@ -67,8 +67,10 @@ impl Refresh {
             options: &self.options,
             round: Round { question, budget },
             identity: format!("refresh {}", self.policy),
-            past: Past::Stored,
+            past: Box::new(|_, _| Ok(Past::Stored)),
             until: Until::default(),
+            survey: None,
+            watch: Watch::default(),
         };
         let answered = ask(asked, |store, config| {
             let view = View::stored(store)?;

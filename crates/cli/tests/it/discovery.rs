@@ -193,3 +193,31 @@ fn what_cannot_be_asked_is_refused() {
         assert_eq!(ran.out, "");
     }
 }
+
+#[test]
+fn a_choice_is_reported_on_sites_that_had_no_part_in_it() {
+    let arguments = ". --policies od-win,cov-win,cov --budget 1,2 --recrawl-every 1,2,3 --folds 3";
+    let ran = backtest(arguments);
+    assert!(ran.out.contains("chosen on the other sites"), "{}", ran.out);
+    let json = backtest(&format!("{arguments} --json")).json();
+    let folds = json["folds"].as_array().unwrap();
+    let sites: usize = folds
+        .iter()
+        .map(|fold| fold["sites"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(sites, 2, "every site once");
+    let rows = json["held_out"].as_array().unwrap();
+    // Two policies, two budgets; three periods apart, and the last two together.
+    assert_eq!(rows.len(), 2 * 2 * 4);
+    let folder = tempfile::tempdir().unwrap();
+    let alone = turnstone(
+        folder.path(),
+        "backtest discovery . --policies cov-win --folds 2",
+    );
+    assert_eq!(alone.code, 2);
+    assert!(
+        alone.err.contains("name a policy to compare with"),
+        "{}",
+        alone.err
+    );
+}

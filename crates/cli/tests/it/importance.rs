@@ -81,6 +81,90 @@ fn a_history_changes_by_itself() {
 }
 
 #[test]
+fn interpolation_sees_one_read_of_a_tiny_site_in_steps() {
+    // Two pages that link to each other and to the virtual page: each read moves 2/3 of all cash.
+    // Interpolation takes cash to come in evenly, so an estimate is off by one such step, as a
+    // share of the span, however long the crawl; k whole measures are exact.
+    let folder = tempfile::tempdir().unwrap();
+    let packed = zstd::encode_all(HISTORY.as_bytes(), 3).unwrap();
+    fs::write(folder.path().join("tiny.jsonl.zst"), packed).unwrap();
+    let command = "backtest importance tiny.jsonl.zst --visits 200 --json --policies \
+                   opic:window=variable,opic:window=interpolation,span=2,\
+                   opic:window=interpolation,span=4,opic:window=interpolation,span=16";
+    let json = done(folder.path(), command).json();
+    let expected = [0.0, 2.0 / 3.0 / 2.0, 2.0 / 3.0 / 4.0, 2.0 / 3.0 / 16.0];
+    for (at, expected) in expected.into_iter().enumerate() {
+        // The last point but one: the last snapshot, which changes all, comes after it.
+        let points = json["results"][at + 1]["points"].as_array().unwrap();
+        let error = points[points.len() - 2]["error_all"].as_f64().unwrap();
+        assert!((error - 100.0 * expected).abs() < 0.1, "{at}: {error}");
+    }
+}
+
+/// A web of three sites on five hosts.
+fn sites(folder: &Path) {
+    fs::write(folder.join("w.tsv"), "0\t3\n1\t3\n2\t4\n3\t0\n4\t3\n3\t4\n").unwrap();
+    let urls = [
+        "http://www.a.co.uk/",
+        "http://news.a.co.uk/",
+        "http://a.co.uk:8080/",
+        "http://b.com/",
+        "http://c.org/",
+    ];
+    fs::write(folder.join("w.urls"), urls.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn sites_are_registrable_domains() {
+    let folder = tempfile::tempdir().unwrap();
+    sites(folder.path());
+    let scores = |nodes: &str| -> Vec<String> {
+        let command = format!("rank w --method opic --policy opic:nodes={nodes} -o s.tsv");
+        done(folder.path(), &command);
+        let text = fs::read_to_string(folder.path().join("s.tsv")).unwrap();
+        text.lines()
+            .map(|line| line.split_once('\t').unwrap().1.to_owned())
+            .collect()
+    };
+    let by_site = scores("site");
+    assert!(
+        by_site[0] == by_site[1] && by_site[1] == by_site[2],
+        "{by_site:?}"
+    );
+    assert!(
+        by_site[2] != by_site[3] && by_site[3] != by_site[4],
+        "{by_site:?}"
+    );
+    let by_host = scores("host");
+    assert!(by_host[0] != by_host[1], "{by_host:?}");
+    // The fixpoint is that of sites too, but for a little: the pages of a site take turns, where the
+    // chain takes any of them each time.
+    let command = "backtest importance w --visits 300 --policies opic:nodes=site --json";
+    let json = done(folder.path(), command).json();
+    let error = at_end(&json, "opic:nodes=site", "error_all");
+    assert!(error < 2.0, "{error}");
+}
+
+#[test]
+fn a_polite_crawl_takes_time() {
+    let folder = tempfile::tempdir().unwrap();
+    sites(folder.path());
+    let crawl = |delay: &str| {
+        let command = format!("backtest importance w --visits 100 --policies opic --json {delay}");
+        done(folder.path(), &command).json()
+    };
+    let seconds = crawl("--delay 1s")["results"][1]["crawl_seconds"]
+        .as_f64()
+        .unwrap();
+    // 500 reads, at most one a second of each of five hosts, the first at once.
+    assert!((99.0..=510.0).contains(&seconds), "{seconds}");
+    assert_eq!(
+        crawl("")["results"][1]["crawl_seconds"],
+        serde_json::Value::Null
+    );
+}
+
+#[test]
 fn opic_ranks_like_pagerank_when_the_virtual_page_takes_a_fraction() {
     let folder = tempfile::tempdir().unwrap();
     done(folder.path(), "generate graph --pages 500 -o w");
@@ -160,6 +244,30 @@ fn wrong_arguments_are_named() {
         "backtest importance w --bonus news",
         expect![[r#"
             turnstone: --bonus: 'news': there is no such file; give a file, or TEXT=SCORE such as news=3
+        "#]],
+    );
+    check_fault(
+        folder.path(),
+        "rank w --method opic --policy opic:nodes=site",
+        expect![[r#"
+            turnstone: WEB: nodes=host and nodes=site need addresses; put them in a .urls file beside the web, line i for page i
+        "#]],
+    );
+    sites(folder.path());
+    check_fault(
+        folder.path(),
+        "backtest importance w --policies opic:nodes=host --bonus a.co=3",
+        expect![[r#"
+            turnstone: --bonus: pages earn more only where pages are counted; leave out nodes=host or nodes=site
+        "#]],
+    );
+    check_fault(
+        folder.path(),
+        "backtest importance w --delay soon",
+        expect![[r#"
+            error: invalid value 'soon' for '--delay <TIME>': 'soon' is not a span of time like 500ms, 1s, 2m or 1h
+
+            For more information, try '--help'.
         "#]],
     );
     check_fault(

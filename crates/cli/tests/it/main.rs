@@ -1,13 +1,16 @@
 //! The binary as a user meets it, and the rules of the house.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod bad_input;
 mod changes;
 mod coverage;
 mod discovery;
+mod import;
 mod importance;
+mod live;
 mod liveness;
 mod run;
+mod seeing;
 mod serve_web;
 mod site;
 mod tidy;

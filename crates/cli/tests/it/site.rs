@@ -147,6 +147,20 @@ fn inspect_shows_every_hop_and_judges_the_page() {
 }
 
 #[test]
+fn odd_ports_are_refused_unless_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody listens there: what matters is who says so.
+    let ask = "inspect http://127.0.0.1:1/ --allow-private --ignore-robots";
+    let ran = turnstone(folder.path(), ask);
+    assert!(ran.out.contains("guard-refused"), "{}", ran.out);
+    assert!(!ran.out.contains("robots.txt: http"), "{}", ran.out);
+    let ran = turnstone(folder.path(), &format!("{ask} --allow-ports 1,81"));
+    assert!(ran.out.contains("connect-refused"), "{}", ran.out);
+    let ran = turnstone(folder.path(), &format!("{ask} --allow-ports 70000"));
+    assert_eq!(ran.code, 2);
+}
+
+#[test]
 fn private_addresses_are_refused_unless_allowed() {
     let folder = tempfile::tempdir().unwrap();
     let ran = turnstone(folder.path(), "inspect http://127.0.0.1:9/ --ignore-robots");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use turnstone_fetch::html::encoding::{META_BYTES_MAX, detect};
+use turnstone_fetch::html::encoding::detect;
 use turnstone_fetch::html::refresh::parse_refresh;
 use turnstone_fetch::html::srcset::{Candidate, parse_srcset};
 use turnstone_fetch::html::{LinkKind, Page, PageInput, PageLimits, read_page};
@@ -60,7 +60,7 @@ fn links(report: &mut Report) -> Result<(), Error> {
         } else {
             ours == theirs
         };
-        report.vector(same, None, || {
+        report.vector(same, || {
             format!(
                 "{} {:?}: ours {ours:?}, theirs {theirs:?}",
                 vector["id"],
@@ -93,15 +93,7 @@ fn srcset(report: &mut Report) -> Result<(), Error> {
     for vector in items(&vectors) {
         let candidates: Vec<Candidate<'_>> = parse_srcset(field(vector, "srcset")).collect();
         let ours = chosen(&candidates);
-        let known = match field(vector, "srcset") {
-            "data:,a 1w" | "data:,a 1x" | "data:,a 1w 1h" if field(vector, "chosen").is_empty() => {
-                Some(
-                    "the vector lost an odd space on its way into the set; as written the standard takes it",
-                )
-            }
-            _ => None,
-        };
-        report.vector(ours == field(vector, "chosen"), known, || {
+        report.vector(ours == field(vector, "chosen"), || {
             format!(
                 "{:?} gave {ours}, should be {}",
                 field(vector, "srcset"),
@@ -125,7 +117,7 @@ fn refresh(report: &mut Report) -> Result<(), Error> {
             }
             _ => false,
         };
-        report.vector(same, None, || {
+        report.vector(same, || {
             format!(
                 "{:?} gave {ours:?}, should be {expected:?}",
                 field(vector, "input")
@@ -193,14 +185,7 @@ fn encodings(report: &mut Report) -> Result<(), Error> {
             let expected = encoding_rs::Encoding::for_label(label.trim_ascii())
                 .map_or("?", encoding_rs::Encoding::name);
             let ours = detect(data, None, None).0.name();
-            let lower = data.to_ascii_lowercase();
-            let late = lower
-                .windows(7)
-                .position(|w| w == b"charset")
-                .is_some_and(|at| at > META_BYTES_MAX);
-            let known = (ours != expected && late)
-                .then_some("not followed: a meta after the first 1,024 bytes, or written by a script, does not count");
-            report.vector(ours == expected, known, || {
+            report.vector(ours == expected, || {
                 format!(
                     "{:?} gave {ours}, should be {expected}",
                     String::from_utf8_lossy(data)
@@ -295,7 +280,7 @@ fn tokenizer(report: &mut Report) -> Result<(), Error> {
             }
             let same = squeeze(&page.text) == squeeze(&text)
                 && anchors(&page) == resolved(&base, hrefs.into_iter());
-            report.vector(same, None, || {
+            report.vector(same, || {
                 format!(
                     "{:?} gave {:?}, should be {text:?}",
                     field(test, "input"),
@@ -336,11 +321,9 @@ fn trees(report: &mut Report) -> Result<(), Error> {
                 continue;
             }
             let same = ours == theirs;
-            report.vector(
-                same,
-                if same { None } else { tree_difference(&data) },
-                || format!("{file} {data:?}: ours {ours:?}, theirs {theirs:?}"),
-            );
+            report.vector(same, || {
+                format!("{file} {data:?}: ours {ours:?}, theirs {theirs:?}")
+            });
         }
     }
     report.left_out(
@@ -366,16 +349,4 @@ fn tree_hrefs(tree: &str) -> impl Iterator<Item = String> {
         }
     }
     found.into_iter()
-}
-
-/// Why reading tags without a tree can see other links.
-fn tree_difference(data: &str) -> Option<&'static str> {
-    let has = |name: &str| data.to_ascii_lowercase().contains(name);
-    if has("<frameset") {
-        return Some("a tree drops what follows a frameset; we keep its links");
-    }
-    if has("<select") || has("<svg") || has("<math") || has("<template") {
-        return Some("a tree drops or renames tags inside select, svg, math and template");
-    }
-    None
 }

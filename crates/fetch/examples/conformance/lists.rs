@@ -60,7 +60,7 @@ fn sitemaps(report: &mut Report) -> Result<(), Error> {
         );
         let found = map.entries.len() + usize::try_from(map.refused).unwrap_or(0);
         let same = found == expected && map.broken.is_none() && map.kind != SitemapKind::Unknown;
-        report.vector(same, None, || {
+        report.vector(same, || {
             format!(
                 "{file}: {:?}, {} entries, {} foreign, {} refused, should be {expected}; {:?}",
                 map.kind,
@@ -106,7 +106,7 @@ fn feeds(report: &mut Report) -> Result<(), Error> {
         };
         let found = feed.entries.len() + usize::try_from(feed.refused).unwrap_or(0);
         let same = feed.kind == kind && found == entries && feed.broken.is_none();
-        report.vector(same, None, || {
+        report.vector(same, || {
             format!(
                 "{file}: {:?} {found} entries, should be {kind:?} {entries}; {:?}",
                 feed.kind, feed.broken

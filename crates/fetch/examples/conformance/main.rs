@@ -5,7 +5,7 @@
 //!
 //! Exit code 0 when nothing unexpected happened, 1 otherwise, 2 when a file cannot be read. A
 //! vector that is listed as an expected difference and passes is unexpected, too: the lists under
-//! `expected/` and in the suites stay true that way.
+//! `expected/` stay true that way.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

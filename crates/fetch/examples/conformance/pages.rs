@@ -26,7 +26,7 @@ fn traps(report: &mut Report) -> Result<(), Error> {
         let found = judge_url(&url, NOW_S, &TrapOptions::default());
         let ours = found.map_or("ok", |f| f.class.name());
         let expected = field(vector, "label").trim_end_matches("-after-normalise");
-        report.vector(ours == expected, None, || {
+        report.vector(ours == expected, || {
             format!(
                 "{} {url}: {found:?}, should be {expected}",
                 field(vector, "id")
@@ -160,7 +160,7 @@ fn soft404(report: &mut Report) -> Result<(), Error> {
                 "hard404" => word == "hard",
                 _ => word == "unknown",
             };
-            report.vector(same, None, || {
+            report.vector(same, || {
                 format!(
                     "{}{path} is {label}, we say {verdict:?}",
                     field(spec, "host")

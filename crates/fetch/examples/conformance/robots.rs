@@ -20,7 +20,7 @@ pub(crate) fn run(report: &mut Report) -> Result<(), Error> {
             let path = path_of(field(vector, "url"));
             let allowed = rules.check(&path).allowed;
             let same = vector["allowed"] == Value::Bool(allowed);
-            report.vector(same, known_difference(vector, same), || {
+            report.vector(same, || {
                 format!(
                     "{} {:?} {} {} should be {}",
                     field(vector, "group"),
@@ -46,33 +46,6 @@ fn path_of(url: &str) -> String {
     }
 }
 
-/// Why a vector is known to differ. Those that only Google promises may pass or not.
-fn known_difference(vector: &Value, same: bool) -> Option<&'static str> {
-    let robots = field(vector, "robots");
-    if robots.contains("%62%61%7A") && field(vector, "url").ends_with("/baz") {
-        return Some(
-            "Google compares %62 as written; RFC 9309 s2.2.2 MUST decode unreserved octets",
-        );
-    }
-    if field(vector, "url").contains('\u{30C4}') {
-        return Some(
-            "Google wants URLs encoded beforehand; RFC 9309 s2.2.2 MUST encode both sides",
-        );
-    }
-    if vector["google_only"] == Value::Bool(true) && !same {
-        return Some(match field(vector, "group") {
-            "GoogleOnly_IndexHTMLisDirectory" | "index-page" => {
-                "google_only: /index.html as the folder is not in RFC 9309"
-            }
-            "GoogleOnly_AcceptUserAgentUpToFirstSpace" | "user-agent-name" => {
-                "google_only: an agent named \"Foo Bar\" is no product token; we take its first word, Foo"
-            }
-            _ => "google_only: not covered by RFC 9309",
-        });
-    }
-    None
-}
-
 /// Files without expectations attached: they must parse, and what their names promise must hold.
 fn commons(report: &mut Report) -> Result<(), Error> {
     report.suite("robots/crawler-commons");
@@ -95,7 +68,7 @@ fn commons(report: &mut Report) -> Result<(), Error> {
             name if name.contains("-bom") => any > 0,
             _ => !rules.is_html(),
         };
-        report.vector(ok, None, || format!("{file}: {any} rules and sitemaps"));
+        report.vector(ok, || format!("{file}: {any} rules and sitemaps"));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use turnstone_fetch::html::{PageInput, PageLimits, read_page};
-use turnstone_fetch::urls::{UrlLimits, parse, site_of};
+use turnstone_fetch::urls::{UrlLimits, parse, read_standard, site_of};
 use url::Url;
 
 use crate::report::{Error, Report, field, items};
@@ -25,11 +25,8 @@ fn standard(report: &mut Report) -> Result<(), Error> {
     for vector in items(&vectors).iter().filter(|v| v.is_object()) {
         let input = field(vector, "input");
         let base = vector["base"].as_str();
-        let url = match base.map(Url::parse) {
-            Some(Ok(base)) => base.join(input),
-            Some(Err(error)) => Err(error),
-            None => Url::parse(input),
-        };
+        let base_url = base.map(Url::parse).transpose();
+        let url = base_url.and_then(|base| read_standard(base.as_ref(), input));
         let same = match (&url, vector.get("failure")) {
             (Ok(_), Some(_)) => false,
             (Ok(url), None) => url.as_str() == field(vector, "href"),
@@ -44,7 +41,7 @@ fn standard(report: &mut Report) -> Result<(), Error> {
             None => format!("<{}>", input.escape_default()),
         };
         let known = known.get(name.as_str()).copied();
-        report.vector(same, known, || {
+        report.named_vector(same, known, || {
             format!(
                 "{name} gave {:?}, should be {}",
                 url.as_ref().map(Url::as_str),
@@ -94,7 +91,7 @@ fn percent_encoding(report: &mut Report) -> Result<(), Error> {
             };
             let page = read_page(input, &PageLimits::default());
             let query = page.links.first().and_then(|l| l.url.query()).unwrap_or("");
-            report.vector(query == expected, None, || {
+            report.vector(query == expected, || {
                 format!(
                     "{} in {label} gave {query}, should be {expected}",
                     field(vector, "input").escape_default()
@@ -122,12 +119,7 @@ fn hosts(report: &mut Report) -> Result<(), Error> {
                 .ok()
                 .and_then(|u| u.host_str().map(str::to_owned));
             let same = host.as_deref() == vector["output"].as_str();
-            let known = if same {
-                None
-            } else {
-                host_difference(input, vector["output"].as_str())
-            };
-            report.vector(same, known, || {
+            report.vector(same, || {
                 format!(
                     "{} gave {host:?}, should be {}",
                     input.escape_default(),
@@ -137,17 +129,6 @@ fn hosts(report: &mut Report) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Host names on which the `idna` crate is not with the newest vectors.
-fn host_difference(input: &str, output: Option<&str>) -> Option<&'static str> {
-    match output {
-        Some(output) if input.to_ascii_lowercase() == output => Some(
-            "the newest standard lets an ASCII name with an invalid xn-- part through; idna 1.1 refuses it",
-        ),
-        None if input.starts_with('\u{3E8AC}') => Some("Unicode version: idna 1.1 takes U+3E8AC"),
-        _ => None,
-    }
 }
 
 fn suffixes(report: &mut Report) -> Result<(), Error> {
@@ -179,7 +160,7 @@ fn suffixes(report: &mut Report) -> Result<(), Error> {
                 "null" => !usable || site.map(str::to_owned) == to_ascii(domain),
                 name => site.map(str::to_owned) == to_ascii(name),
             };
-            report.vector(same, None, || {
+            report.vector(same, || {
                 format!("{domain} gave {site:?}, should be {expected}")
             });
         }

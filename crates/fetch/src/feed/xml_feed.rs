@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{Feed, FeedEntry, FeedKind, FeedLimits, folded};
 use crate::dates::parse_date;
-use crate::urls::resolve;
+use crate::urls::{read_standard, resolve};
 use crate::xml::{Element, Visitor, push_limited, walk};
 
 /// Most nested `xml:base` attributes that count.
@@ -174,7 +174,7 @@ impl Visitor for FeedReader<'_> {
     fn start(&mut self, element: &Element<'_>, depth: usize) {
         if self.bases.len() <= BASES_MAX
             && let Some(base) = element.attribute("xml:base")
-            && let Ok(url) = self.base().join(base.trim())
+            && let Ok(url) = read_standard(Some(self.base()), base.trim())
         {
             self.bases.push((depth, url));
         }

@@ -53,6 +53,8 @@ const IN_WORD: [bool; 256] = {
 const LOWER: u64 = 0x2020_2020_2020_2020;
 /// Bytes of a word that are hashed at once.
 const BLOCK: usize = 8;
+/// Words from the beginning that all vote; behind them one in four does.
+const ALL_VOTE: u64 = 512;
 const START: u64 = 0xCBF2_9CE4_8422_2325;
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -113,19 +115,37 @@ impl WordStream {
     }
 
     fn push_ascii(&mut self, text: &[u8]) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let word = rest.iter().take_while(|byte| IN_WORD[usize::from(**byte)]);
-            let (word, behind) = rest.split_at(word.count());
-            self.extend(word, LOWER);
-            let gap = behind
-                .iter()
-                .take_while(|byte| !IN_WORD[usize::from(**byte)]);
-            let gap = gap.count();
-            if gap > 0 {
-                self.end_word();
+        let mut at = 0;
+        while at < text.len() {
+            let start = at;
+            while at < text.len() && IN_WORD[usize::from(text[at])] {
+                at += 1;
             }
-            rest = &behind[gap..];
+            if at > start {
+                self.push_word(text, start, at);
+            }
+            if at < text.len() {
+                self.end_word();
+                at += 1;
+            }
+        }
+    }
+
+    /// Most words are short, and whole within the text: they are hashed in one step.
+    #[inline]
+    fn push_word(&mut self, text: &[u8], start: usize, end: usize) {
+        let bytes = end - start;
+        if let (false, true, Some(block)) = (
+            self.in_word,
+            bytes < BLOCK && end < text.len(),
+            text.get(start..start + BLOCK),
+        ) {
+            let block: [u8; BLOCK] = block.try_into().expect("a block has its length");
+            let kept = (1 << (8 * bytes)) - 1;
+            let block = (u64::from_le_bytes(block) | LOWER) & kept;
+            self.word_ended(step(START, block | (bytes as u64) << 56));
+        } else {
+            self.extend(&text[start..end], LOWER);
         }
     }
 
@@ -177,13 +197,25 @@ impl WordStream {
         }
         // The last block has room for its length.
         let last = self.block | (self.block_bytes as u64) << 56;
-        let word = mix(step(self.word, last));
+        let word = step(self.word, last);
         (self.word, self.block, self.block_bytes, self.in_word) = (START, 0, 0, false);
+        self.word_ended(word);
+    }
+
+    /// Takes in a word by its hash. Each word votes, and each pair of neighbours; of a long text
+    /// only those whose hash is chosen, which near copies choose alike.
+    #[inline]
+    fn word_ended(&mut self, hash: u64) {
+        let word = mix(hash);
         self.words += 1;
         self.whole = step(self.whole.rotate_left(29), word);
-        self.vote(word);
-        if self.words > 1 {
-            self.vote(mix(self.previous.rotate_left(23) ^ word));
+        let all = self.words <= ALL_VOTE;
+        if all || word >> 62 == 0 {
+            self.vote(word);
+        }
+        let pair = self.previous.rotate_left(23) ^ word;
+        if self.words > 1 && (all || pair >> 62 == 0) {
+            self.vote(mix(pair));
         }
         self.previous = word;
     }

@@ -9,7 +9,7 @@ use super::fingerprint::Fingerprint;
 use super::scan::scan;
 use crate::media;
 use crate::robots::tags::PageWishes;
-use crate::urls::{UrlLimits, host_of, resolve_in};
+use crate::urls::{UrlLimits, host_of, read_standard, resolve_in};
 
 /// What is read of a page at most. What a limit cuts is noted in [`Cuts`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +238,7 @@ pub fn read_page(input: PageInput<'_>, limits: &PageLimits) -> Page {
 
 /// The first `<base>` that names an address, unless it is of a kind that cannot be one.
 fn base_url(page: &Url, base: Option<&str>) -> Url {
-    match base.map(|href| page.join(href)) {
+    match base.map(|href| read_standard(Some(page), href)) {
         Some(Ok(url)) if !matches!(url.scheme(), "data" | "javascript") => url,
         _ => page.clone(),
     }

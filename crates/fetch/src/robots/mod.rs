@@ -6,8 +6,10 @@
 //! (`X-Robots-Tag`, `<meta name=robots>`) are in [`tags`].
 //!
 //! Cost: parsing is linear in the file, a check linear in our rules and the path.
-//! Not here: asking over the network. The caller fetches and reports.
+//! Not here: asking over the network. The caller fetches what [`Record::request`] names and
+//! reports to [`Record::observe_fetch`].
 
+mod fetched;
 mod line;
 mod pattern;
 mod record;

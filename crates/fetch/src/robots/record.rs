@@ -19,6 +19,7 @@
 //! that the authority was not asked to renew.
 
 use super::rules::Rules;
+use crate::urls::read_standard;
 
 /// How many redirects are followed for one robots.txt.
 pub const REDIRECTS_MAX: usize = 5;
@@ -304,7 +305,7 @@ impl Record {
             .ok()
             .zip(location)
             .and_then(|(base, location)| {
-                let mut target = base.join(location).ok()?;
+                let mut target = read_standard(Some(&base), location).ok()?;
                 target.set_fragment(None);
                 matches!(target.scheme(), "http" | "https").then_some(target)
             });

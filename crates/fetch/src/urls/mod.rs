@@ -9,6 +9,7 @@ mod key;
 mod parse;
 mod session;
 mod site;
+mod standard;
 mod surt;
 
 pub use key::{KeyOptions, canonical_key};
@@ -16,4 +17,5 @@ pub(crate) use parse::resolve_in;
 pub use parse::{UrlError, UrlLimits, UserinfoRule, parse, resolve, shown};
 pub use session::{is_session_param, is_tracking_param, without_path_session};
 pub use site::{host_of, origin_of, site_of};
+pub use standard::read_standard;
 pub use surt::surt;

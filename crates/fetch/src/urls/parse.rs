@@ -1,6 +1,6 @@
 //! Reading URLs from strangers, with limits.
 //!
-//! The `url` crate does the WHATWG parsing; here are the limits around it: length, number of
+//! [`read_standard`] does the WHATWG parsing; here are the limits around it: length, number of
 //! query parameters, scheme, a host that DNS can hold, no user name or password. A refusal says
 //! which limit it was and never repeats the text, which may hold a password.
 //!
@@ -11,6 +11,8 @@ use std::borrow::Cow;
 use encoding_rs::{EncoderResult, Encoding};
 use thiserror::Error;
 use url::{Host, Url};
+
+use super::standard::{read_encoded, read_standard};
 
 /// What a URL may be. The defaults suit the open web.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,34 +87,13 @@ pub enum UrlError {
 /// Reads an absolute http or https URL.
 pub fn parse(text: &str, limits: &UrlLimits) -> Result<Url, UrlError> {
     check_length(text.len(), limits)?;
-    accept(Url::parse(text)?, limits)
+    accept(read_standard(None, text)?, limits)
 }
 
 /// Reads a URL found in the document at `base`.
 pub fn resolve(base: &Url, text: &str, limits: &UrlLimits) -> Result<Url, UrlError> {
     check_length(text.len(), limits)?;
-    accept(base.join(&mended(text))?, limits)
-}
-
-/// Three slashes and more before a host count as two, as browsers have it; the `url` crate finds
-/// an empty host there.
-fn mended(text: &str) -> Cow<'_, str> {
-    let is_slash = |c: char| matches!(c, '/' | '\\');
-    let start = text.trim_start_matches(|c: char| c <= ' ');
-    if !start.starts_with(is_slash) {
-        return Cow::Borrowed(text);
-    }
-    let skipped = |c: char| is_slash(c) || matches!(c, '\t' | '\n' | '\r');
-    let rest = start.trim_start_matches(skipped);
-    let slashes = start[..start.len() - rest.len()]
-        .chars()
-        .filter(|c| is_slash(*c))
-        .count();
-    if slashes > 2 {
-        Cow::Owned(format!("//{rest}"))
-    } else {
-        Cow::Borrowed(text)
-    }
+    accept(read_standard(Some(base), text)?, limits)
 }
 
 /// As [`resolve`], with the query encoded in the document's encoding, as browsers do.
@@ -131,11 +112,7 @@ pub(crate) fn resolve_in(
     }
     check_length(text.len(), limits)?;
     let encode = query_encoder(encoding);
-    let url = Url::options()
-        .base_url(Some(base))
-        .encoding_override(Some(&encode))
-        .parse(&mended(text))?;
-    accept(url, limits)
+    accept(read_encoded(Some(base), text, Some(&encode))?, limits)
 }
 
 /// Encodes a query; what the encoding lacks becomes `&#N;` in percent form.

@@ -202,6 +202,23 @@ async fn s3_rebinding_finds_no_second_look_up() {
 }
 
 #[tokio::test]
+async fn s3_the_peer_is_judged_again_once_connected() {
+    // Who connects to 0.0.0.0 reaches this machine: the address is opened, the peer's is not.
+    let server = Server::reply("HTTP/1.1 200 OK\r\n\r\n", After::Close).await;
+    let client = guarded(only("0.0.0.0/32"), Scripted::new(&[&["0.0.0.0"]]));
+    for host in ["0.0.0.0", "named.example"] {
+        let url = format!("http://{host}:{}/", server.address.port());
+        assert_eq!(
+            class_of(&client, &url).await,
+            ErrorClass::GuardRefused,
+            "{url}"
+        );
+    }
+    // Connected twice, asked not once.
+    assert_eq!(server.reached().await, 2);
+}
+
+#[tokio::test]
 async fn s4_names_that_lead_inside() {
     for inside in [
         "127.0.0.1",

@@ -3,25 +3,30 @@
 //! | part of the row | here |
 //! |---|---|
 //! | GOAWAY mid-body | the body still comes whole, or is marked as cut; the connection is not used again |
-//! | RST flood, SETTINGS flood, PING flood, empty DATA flood | the connection ends with class protocol |
-//! | huge HPACK | header lists and CONTINUATION floods beyond the limit end the fetch |
+//! | SETTINGS flood, also PING, PRIORITY, unknown frames | the tape ends the connection with class protocol |
+//! | RST flood, empty DATA flood | `h2` ends the connection itself, before the tape would; class protocol |
+//! | huge HPACK | class header-limit: by the tape where the block is large, by us where it unfolds to too much, by `h2` where it unfolds to far too much |
 //! | window 0 forever | it is the peer's window, and our requests have no body: nothing stalls |
+
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
-use turnstone_fetch::{ErrorClass, Protocol, Request};
+use turnstone_fetch::{ErrorClass, Limits, Protocol, Request};
 
 use crate::server::{Server, limits, summary};
 use crate::tls::{good_acceptor, site, trusting};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const PRIORITY: u8 = 2;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
+const UNKNOWN: u8 = 0xfa;
 
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
@@ -145,9 +150,16 @@ async fn check(frames: Vec<u8>, want: &str) {
     assert_eq!(summary(&result), want, "{result:?}");
 }
 
+/// With time enough that it is not the clock that ends a flood.
 async fn check_flood(start: Vec<u8>, flood: Vec<u8>, want: &str) {
     let server = serve(once(start), Some(flood)).await;
-    let result = trusting(limits()).fetch(Request::get(site(&server))).await;
+    let limits = Limits {
+        first_byte_time: Duration::from_secs(20),
+        throughput_window: Duration::from_secs(20),
+        total_time: Duration::from_secs(20),
+        ..limits()
+    };
+    let result = trusting(limits).fetch(Request::get(site(&server))).await;
     assert_eq!(summary(&result), want, "{result:?}");
 }
 
@@ -253,34 +265,33 @@ async fn t20_a_stream_refused_at_reuse_is_tried_once_more() {
 }
 
 #[tokio::test]
-async fn t20_reset_flood() {
-    let start = frame(HEADERS, END_HEADERS, 1, OK);
+async fn t20_floods_of_frames_that_h2_lets_pass() {
+    let page = frame(HEADERS, END_HEADERS, 1, OK);
+    let settings = frame(SETTINGS, 0, 0, &[]);
+    check_flood(page.clone(), settings.repeat(1000), "protocol").await;
+    for flood in [
+        settings,
+        frame(PING, 0, 0, &[0; 8]),
+        frame(PRIORITY, 0, 3, &[0; 5]),
+        frame(UNKNOWN, 0, 1, &[0; 100]),
+    ] {
+        check_flood(Vec::new(), flood.repeat(1000), "protocol").await;
+    }
+}
+
+#[tokio::test]
+async fn t20_floods_of_frames_that_h2_ends() {
+    let page = frame(HEADERS, END_HEADERS, 1, OK);
     let resets: Vec<u8> = (0..100_u32)
         .flat_map(|n| frame(RST_STREAM, 0, 2 * n + 3, &[0; 4]))
         .collect();
-    check_flood(start.clone(), resets, "protocol").await;
+    check_flood(page.clone(), resets, "protocol").await;
     // Of one stream again and again.
     let reset = frame(RST_STREAM, 0, 1, &[0, 0, 0, 8]).repeat(1000);
-    check_flood(start, reset, "200 0 bytes, cut: disconnect (disconnect)").await;
-}
-
-#[tokio::test]
-async fn t20_settings_and_ping_floods() {
-    let settings = frame(SETTINGS, 0, 0, &[]).repeat(1000);
-    check_flood(Vec::new(), settings.clone(), "protocol").await;
-    check_flood(frame(HEADERS, END_HEADERS, 1, OK), settings, "protocol").await;
-    check_flood(
-        Vec::new(),
-        frame(PING, 0, 0, &[0; 8]).repeat(1000),
-        "protocol",
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn t20_empty_data_flood() {
+    let cut = "200 0 bytes, cut: disconnect (disconnect)";
+    check_flood(page.clone(), reset, cut).await;
     let empty = frame(DATA, 0, 1, &[]).repeat(1000);
-    check_flood(frame(HEADERS, END_HEADERS, 1, OK), empty, "protocol").await;
+    check_flood(page, empty, "protocol").await;
 }
 
 #[tokio::test]
@@ -294,13 +305,20 @@ async fn t20_huge_header_lists() {
     let long = header("x", &"v".repeat(16_000));
     let first = frame(HEADERS, END_STREAM, 1, &[OK, &long].concat());
     let second = frame(CONTINUATION, END_HEADERS, 1, &long);
-    check([first.clone(), second].concat(), "protocol").await;
-    check_flood(
-        first,
-        frame(CONTINUATION, 0, 1, &header("y", "v")),
-        "protocol",
-    )
-    .await;
+    check([first.clone(), second.clone()].concat(), "header-limit").await;
+    // So long that what it unfolds to would be ended by `h2` without a name for it.
+    let more = frame(CONTINUATION, 0, 1, &long).repeat(8);
+    check([first, more, second].concat(), "header-limit").await;
+    // Never a whole one: frames full, nearly empty, empty.
+    let start = frame(HEADERS, END_STREAM, 1, OK);
+    for block in [
+        header("y", &"v".repeat(10_000)),
+        header("y", "v"),
+        Vec::new(),
+    ] {
+        let flood = frame(CONTINUATION, 0, 1, &block);
+        check_flood(start.clone(), flood, "header-limit").await;
+    }
 }
 
 #[tokio::test]
@@ -308,7 +326,19 @@ async fn t20_a_header_table_bomb() {
     // One long line put into the table, then referred to by one byte each.
     let mut line = header("x", &"v".repeat(3000));
     line[0] = 0x40;
-    let head = [OK, &line, &vec![0xbe; 10_000]].concat();
+    let bomb = |times| {
+        let head = [OK, &line, &vec![0xbe; times]].concat();
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, &head)
+    };
+    check(bomb(4), "200 0 bytes").await;
+    check(bomb(5), "header-limit").await; // unfolds to more than 16 KiB, and is judged by us
+    check(bomb(10_000), "header-limit").await; // to 30 MB, and is not unfolded
+}
+
+#[tokio::test]
+async fn t12_a_malformed_head_is_no_large_one() {
+    // A connection has no header lines in HTTP/2 (RFC 9113, 8.2.2).
+    let head = [OK, &header("connection", "close")].concat();
     let head = frame(HEADERS, END_HEADERS | END_STREAM, 1, &head);
     check(head, "protocol").await;
 }

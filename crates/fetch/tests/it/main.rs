@@ -1,7 +1,7 @@
 //! The crate through its public surface: loopback servers that misbehave, and input that does.
 //!
 //! Tests are named after the rows of the project's fault matrix (`t3_`, `r9_`, `u5_`, …). What cannot
-//! be tested over loopback, or not in this crate:
+//! be tested over loopback, or not in this crate (for R, U, H, M and Q see `loopback`):
 //!
 //! | row | why |
 //! |---|---|
@@ -23,6 +23,7 @@ mod http1;
 mod http2;
 mod keep_alive;
 mod lists;
+mod loopback;
 mod memory;
 mod robots;
 mod scope_and_traps;

@@ -10,15 +10,18 @@
 //! - *absent*: rank 0. A page that is raised comes back to the queue, or to the parking place if
 //!   it was parked before.
 //!
-//! Cost: `raise`, `set` and `take` O(log pages of the host); `best_*` O(1). Invariant: the order is
+//! Cost: `raise`, `set` and `take` O(log pages of the host), a raise of a page far from the best
+//! O(1) ([`lane`]); `best_*` O(1). Invariant: the order is
 //! total (higher rank, then smaller id), so nothing depends on the order of insertion.
 
+mod lane;
 mod saved;
 
 use crate::aside::{Aside, Why};
 use crate::calendar::Tick;
 use crate::heap::{self, Entry, HostTop, INDEX_BITS, Keyed as _};
 use crate::id::{HostId, PageId};
+use lane::Lane;
 
 /// What a page is worth to a policy. Larger is sooner.
 pub type Rank = u64;
@@ -30,6 +33,9 @@ const ASIDE: u32 = 2 << INDEX_BITS;
 const ABSENT: u32 = 3 << INDEX_BITS;
 /// Low bit of an absent page's place: it comes back to the parking place.
 const HOME_PARKED: u32 = 1;
+
+/// How many pages are looked up at once: about what a core can wait for side by side.
+const SIDE_BY_SIDE: usize = 16;
 
 const TAG: u32 = 3 << INDEX_BITS;
 const INDEX: u32 = !TAG;
@@ -64,8 +70,8 @@ pub struct Ranking {
     /// By page: its host. Empty while every page is on host 0.
     hosts: Vec<HostId>,
     /// By host: its queued pages.
-    lanes: Vec<Vec<Entry>>,
-    parked: Vec<Entry>,
+    lanes: Vec<Lane>,
+    parked: Lane,
     aside: Aside,
     /// Hosts with queued pages, by their best page: those that may be contacted, and the others.
     ready: Vec<HostTop>,
@@ -94,10 +100,30 @@ impl Ranking {
 
     /// The rank of a page; 0 for one that is not ranked.
     pub fn rank(&self, page: PageId) -> Rank {
-        let place = self.places[page.index()];
+        self.rank_in(self.places[page.index()], page)
+    }
+
+    /// How many of some pages have a rank above 0. All places are looked up before the first rank,
+    /// so that cache misses overlap; raises that follow find everything at hand.
+    pub fn count_ranked(&self, pages: &[PageId]) -> usize {
+        let mut count = 0;
+        for pages in pages.chunks(SIDE_BY_SIDE) {
+            let mut places = [ABSENT; SIDE_BY_SIDE];
+            for (place, page) in places.iter_mut().zip(pages) {
+                *place = self.places[page.index()];
+            }
+            for (place, page) in places.iter().zip(pages) {
+                count += usize::from(self.rank_in(*place, *page) > 0);
+            }
+        }
+        count
+    }
+
+    #[inline]
+    fn rank_in(&self, place: u32, page: PageId) -> Rank {
         match place & TAG {
-            QUEUED => self.lanes[self.host(page).index()][(place & INDEX) as usize].rank,
-            PARKED => self.parked[(place & INDEX) as usize].rank,
+            QUEUED => self.lanes[self.host(page).index()].rank_at((place & INDEX) as usize),
+            PARKED => self.parked.rank_at((place & INDEX) as usize),
             ASIDE => self.aside.get(page).1,
             _ => 0,
         }
@@ -111,14 +137,12 @@ impl Ranking {
             QUEUED => {
                 let host = self.host(page);
                 let lane = &mut self.lanes[host.index()];
-                lane[at].rank = rank;
-                if heap::sift(lane, &mut self.places, QUEUED, at) == 0 || at == 0 {
+                if lane.set(at, rank, &mut self.places, QUEUED) {
                     self.lane_top_changed(host);
                 }
             }
             PARKED => {
-                self.parked[at].rank = rank;
-                heap::sift(&mut self.parked, &mut self.places, PARKED, at);
+                self.parked.set(at, rank, &mut self.places, PARKED);
             }
             ASIDE => {
                 let (why, _) = self.aside.remove(page);
@@ -137,14 +161,12 @@ impl Ranking {
             QUEUED => {
                 let host = self.host(page);
                 let lane = &mut self.lanes[host.index()];
-                lane[at].rank = add(lane[at].rank, by);
-                if heap::sift_up(lane, &mut self.places, QUEUED, at) == 0 {
+                if lane.raise(at, by, &mut self.places, QUEUED) {
                     self.lane_top_changed(host);
                 }
             }
             PARKED => {
-                self.parked[at].rank = add(self.parked[at].rank, by);
-                heap::sift_up(&mut self.parked, &mut self.places, PARKED, at);
+                self.parked.raise(at, by, &mut self.places, PARKED);
             }
             ASIDE => self.aside.raise(page, by),
             _ => self.come_home(page, place, by),
@@ -205,7 +227,7 @@ impl Ranking {
 
     /// The best parked page.
     pub fn best_parked(&self) -> Option<(PageId, Rank)> {
-        self.parked.first().map(|best| (best.page, best.rank))
+        self.parked.best().map(|best| (best.page, best.rank))
     }
 
     /// How many pages are parked with a rank above 0.
@@ -252,25 +274,25 @@ impl Ranking {
         let rank = self.rank(page);
         let better =
             |other: &&Entry| other.rank > rank || (other.rank == rank && other.page < page);
-        self.lanes.iter().flatten().filter(better).count()
+        self.lanes
+            .iter()
+            .flat_map(Lane::iter)
+            .filter(better)
+            .count()
     }
 
     /// How many pages are queued.
     pub fn queued_count(&self) -> usize {
-        self.lanes.iter().map(Vec::len).sum()
+        self.lanes.iter().map(Lane::len).sum()
     }
 
     /// The bytes all ranks and places take, as allocated.
     pub fn allocated_bytes(&self) -> usize {
         self.places.capacity() * size_of::<u32>()
             + self.hosts.capacity() * size_of::<HostId>()
-            + self.parked.capacity() * size_of::<Entry>()
-            + self
-                .lanes
-                .iter()
-                .map(|lane| lane.capacity() * size_of::<Entry>())
-                .sum::<usize>()
-            + self.lanes.capacity() * size_of::<Vec<Entry>>()
+            + self.parked.allocated_bytes()
+            + self.lanes.iter().map(Lane::allocated_bytes).sum::<usize>()
+            + self.lanes.capacity() * size_of::<Lane>()
             + (self.ready.capacity() + self.resting.capacity()) * size_of::<HostTop>()
     }
 }
@@ -298,7 +320,7 @@ impl Ranking {
     /// Makes room for a host.
     pub(crate) fn know_host(&mut self, host: HostId) {
         while self.lanes.len() <= host.index() {
-            self.lanes.push(Vec::new());
+            self.lanes.push(Lane::default());
             self.host_places.push(IDLE);
             self.open.push(true);
         }
@@ -348,7 +370,7 @@ impl Ranking {
 
     /// Whether any page of the host is queued.
     pub(crate) fn has_queued(&self, host: HostId) -> bool {
-        !self.lanes[host.index()].is_empty()
+        self.lanes[host.index()].best().is_some()
     }
 
     /// Queues every page whose deferral has ended.
@@ -383,16 +405,16 @@ impl Ranking {
             QUEUED => {
                 let host = self.host(page);
                 let lane = &mut self.lanes[host.index()];
-                let entry = heap::remove(lane, &mut self.places, QUEUED, at);
+                let entry = lane.remove(at, &mut self.places, QUEUED);
                 if at == 0 {
                     self.lane_top_changed(host);
                 }
                 (entry.rank, false)
             }
-            PARKED => (
-                heap::remove(&mut self.parked, &mut self.places, PARKED, at).rank,
-                false,
-            ),
+            PARKED => {
+                let entry = self.parked.remove(at, &mut self.places, PARKED);
+                (entry.rank, false)
+            }
             ASIDE => {
                 let (why, rank) = self.aside.remove(page);
                 (rank, why == Why::InFlight)
@@ -411,17 +433,12 @@ impl Ranking {
     fn come_home(&mut self, page: PageId, place: u32, rank: Rank) {
         let entry = Entry { rank, page };
         if place & HOME_PARKED != 0 {
-            heap::push(&mut self.parked, &mut self.places, PARKED, entry);
+            self.parked.push(entry, &mut self.places, PARKED);
             return;
         }
         let host = self.host(page);
-        if heap::push(
-            &mut self.lanes[host.index()],
-            &mut self.places,
-            QUEUED,
-            entry,
-        ) == 0
-        {
+        let lane = &mut self.lanes[host.index()];
+        if lane.push(entry, &mut self.places, QUEUED) {
             self.lane_top_changed(host);
         }
     }
@@ -434,7 +451,7 @@ impl Ranking {
     /// Brings the order of hosts up to date with the best page of one lane.
     #[inline]
     fn lane_top_changed(&mut self, host: HostId) {
-        let Some(&best) = self.lanes[host.index()].first() else {
+        let Some(best) = self.lanes[host.index()].best() else {
             return self.leave_host_order(host);
         };
         let (heap, tag) = if self.open[host.index()] {

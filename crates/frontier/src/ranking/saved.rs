@@ -4,7 +4,9 @@
 
 use std::io;
 
-use super::{ABSENT, ASIDE, HOME_PARKED, IDLE, INDEX, PARKED, QUEUED, Rank, Ranking, TAG, grow};
+use super::{
+    ABSENT, ASIDE, HOME_PARKED, IDLE, INDEX, Lane, PARKED, QUEUED, Rank, Ranking, TAG, grow,
+};
 use crate::aside::Why;
 use crate::id::PageId;
 use crate::saved::{Restore, Save, corrupt};
@@ -43,7 +45,7 @@ impl Restore for Ranking {
         }
         for _ in 0..host_count {
             ranking.open.push(bool::restore(from)?);
-            ranking.lanes.push(Vec::new());
+            ranking.lanes.push(Lane::default());
             ranking.host_places.push(IDLE);
         }
         ranking.hosts = Restore::restore(from)?;

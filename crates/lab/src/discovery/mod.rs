@@ -2,9 +2,11 @@
 //!
 //! [`Steps`] walks through a site's snapshots and works out which old pages lead to which new
 //! ones; [`Truth`] says what could be found at all; [`Replay`] takes one policy along, through the
-//! same scheduler as a live crawl; [`run_site`] does all of it for one site. The truth stays here:
+//! same scheduler as a live crawl; [`run_site`] does all of it for one site; [`Folds`] choose
+//! parameters on some sites and report them on others. The truth stays here:
 //! policies see events only.
 
+mod folds;
 mod overlap;
 mod replay;
 mod run;
@@ -14,6 +16,7 @@ mod tally;
 mod truth;
 mod web;
 
+pub use folds::{Choice, Folds};
 pub use replay::{Replay, Then};
 pub use run::{Plan, SiteOutcome, run_site};
 pub use steps::{Step, Steps};

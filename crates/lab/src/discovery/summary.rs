@@ -50,6 +50,14 @@ pub struct Row {
     pub budget: u64,
     /// Sites and snapshots.
     pub cases: u64,
+    /// Of these, where something was found.
+    pub hits: u64,
+    /// Old pages fetched.
+    pub fetched: u64,
+    /// New pages found.
+    pub found: u64,
+    /// New pages that could be found.
+    pub new: u64,
     /// Mean pages fetched.
     pub size: Option<f64>,
     /// The same counted from 0, as the paper does.
@@ -227,13 +235,13 @@ impl Summary {
     }
 }
 
-fn add_all(sums: &mut [Tally], tallies: &[Tally]) {
+pub(super) fn add_all(sums: &mut [Tally], tallies: &[Tally]) {
     for (sum, tally) in sums.iter_mut().zip(tallies) {
         sum.add(tally);
     }
 }
 
-fn policy_rows<'a>(
+pub(super) fn policy_rows<'a>(
     policy: &'a str,
     period: Option<u32>,
     budgets: &'a [u64],
@@ -252,6 +260,10 @@ fn row(policy: String, recrawl_every: Option<u32>, budget: u64, tally: &Tally) -
         recrawl_every,
         budget,
         cases: tally.cases,
+        hits: tally.hits,
+        fetched: tally.fetched,
+        found: tally.found,
+        new: tally.new,
         size: tally.size(),
         depth: tally.depth(),
         overhead_mean: tally.overhead_mean(),

@@ -28,6 +28,7 @@ const SPECS: &[&str] = &[
     "cov:last=nonempty",
     "cov-win",
     "cov-win:again=0.5,decay=0.5,least=0.2",
+    "cov-win:few=1",
     "bandit",
     "bandit:rule=ucb,keep=1",
     "bandit:rule=thompson",
@@ -135,7 +136,7 @@ fn heads(step: &SlowStep, overlap: f64) -> Vec<(f64, u32)> {
 }
 
 /// The page that adds most of what past new pages are still worth, again and again.
-fn cover_window(past: &Past<'_>, (decay, again, least): (f64, f64, f64)) -> Vec<u32> {
+fn cover_window(past: &Past<'_>, (decay, again, least, few): (f64, f64, f64, f64)) -> Vec<u32> {
     let finds: Vec<_> = past
         .iter()
         .filter(|(_, step)| !step.found.is_empty())
@@ -147,7 +148,7 @@ fn cover_window(past: &Past<'_>, (decay, again, least): (f64, f64, f64)) -> Vec<
     let mut covered: BTreeSet<u32> = BTreeSet::new();
     for (snapshot, step) in &finds {
         let all = (1u64 << 44) as f64 * decay.powi((latest - snapshot) as i32);
-        let each = (all / step.found.len() as f64) as u64;
+        let each = (all / (step.found.len() as f64 + few)) as u64;
         worth.extend(step.found.iter().map(|page| (*page, each)));
     }
     let least = (least * worth.values().sum::<u64>() as f64) as u64;
@@ -222,8 +223,9 @@ fn slow_order(spec: &str, past: &Past<'_>, now: usize) -> Vec<u32> {
         }
         "cov" => last(false).greedy().iter().map(|pick| pick.0).collect(),
         "cov:last=nonempty" => last(true).greedy().iter().map(|pick| pick.0).collect(),
-        "cov-win" => cover_window(past, (1.0, 0.02, 0.001)),
-        "cov-win:again=0.5,decay=0.5,least=0.2" => cover_window(past, (0.5, 0.5, 0.2)),
+        "cov-win" => cover_window(past, (1.0, 0.02, 0.001, 0.1)),
+        "cov-win:again=0.5,decay=0.5,least=0.2" => cover_window(past, (0.5, 0.5, 0.2, 0.1)),
+        "cov-win:few=1" => cover_window(past, (1.0, 0.02, 0.001, 1.0)),
         other => panic!("no definition of {other}"),
     }
 }

@@ -2,6 +2,8 @@
 //! read back.
 #![allow(clippy::unwrap_used)]
 
+mod crawled;
+mod discovery_folds;
 mod discovery_policies;
 mod discovery_truth;
 mod generated_histories;

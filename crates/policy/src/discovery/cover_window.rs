@@ -3,12 +3,14 @@
 //! The paper's `cov` knows only the last recrawl: "it is not easy to average cover information
 //! from multiple recrawls". It need not be averaged. Every new page that a past recrawl saw is a
 //! thing to cover, worth α^age / (new pages of its recrawl); one greedy cover is made over all of
-//! them. Three rules make it find more than `od-win` with fewer fetches:
+//! them. Four rules make it find more than `od-win` with fewer fetches:
 //!
 //! - A thing that is covered already is worth only β of what it was (`again`): first come pages
 //!   that found something else, then those that found the same, as a second chance and in the
 //!   order of `od-win`. β = 0 ends there; β = 1 is `od-win` from the start.
 //! - The order ends where a page adds less than a share `least` of all worth.
+//! - A recrawl that saw few new pages says less (`few`, f): a thing is worth 1 / (new pages + f).
+//!   A small f decides only between pages that would otherwise be worth the same.
 //! - Of pages that add the same, the one with more links comes first: a list before a post.
 //!
 //! Pages that were gone at the last recrawl are not asked for. Worth is counted in integers, so
@@ -44,6 +46,8 @@ pub(crate) struct Weights {
     pub(crate) again: f64,
     /// The share of all worth that a page must add.
     pub(crate) least: f64,
+    /// A recrawl that saw so many new pages weighs half as much as one that saw very many.
+    pub(crate) few: f64,
 }
 
 /// What a recrawl saw.
@@ -184,7 +188,8 @@ impl<'a> Worth<'a> {
         let latest = finds.back().map_or(0, |find| find.round);
         let level = |find: &Find| {
             let age = latest.saturating_sub(find.round);
-            let first = (WORTH * power(weights.decay, age) / f64::from(find.found)) as u64;
+            let evidence = f64::from(find.found) + weights.few;
+            let first = (WORTH * power(weights.decay, age) / evidence) as u64;
             (first, (first as f64 * weights.again) as u64)
         };
         let levels: Vec<(u64, u64)> = finds.iter().map(level).collect();

@@ -174,6 +174,12 @@ pub const POLICIES: &[PolicyInfo] = &[
                 default: "0.001",
                 meaning: "the share of all worth that a page must add to be asked for, from 0 to 1",
             },
+            ParameterInfo {
+                name: "few",
+                default: "0.1",
+                meaning: "a recrawl that saw so many new pages weighs half as much as one that \
+                          saw very many; 0: all recrawls weigh the same",
+            },
         ],
     },
     PolicyInfo {
@@ -205,6 +211,13 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
         spec.read(name, default, "a number from 0 to 1", |value| {
             let number: f64 = value.parse().ok()?;
             (0.0..=1.0).contains(&number).then_some(number)
+        })
+    };
+    let few = || {
+        let wanted = "a number from 0 to 1000000";
+        spec.read("few", 0.1, wanted, |value| {
+            let number: f64 = value.parse().ok()?;
+            (0.0..=1e6).contains(&number).then_some(number)
         })
     };
     let eps_b = || share("eps_b", 0.8);
@@ -246,6 +259,7 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
                 decay: decay()?,
                 again: share("again", 0.02)?,
                 least: share("least", 0.001)?,
+                few: few()?,
             };
             Box::new(HistoryBased::new(CoverWindow::new(weights), target))
         }

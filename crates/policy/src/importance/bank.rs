@@ -115,8 +115,7 @@ impl Bank {
     pub(crate) fn give_each(&mut self, pages: &[PageId], cash: u64, ranking: &mut Ranking) {
         // Looking at all ranks first lets their cache misses overlap; raising them one by one
         // would wait for each in turn.
-        let ranked = pages.iter().filter(|page| ranking.rank(**page) > 0);
-        if self.purses.is_none() && ranked.count() == pages.len() {
+        if self.purses.is_none() && ranking.count_ranked(pages) == pages.len() {
             for &page in pages {
                 ranking.raise(page, cash);
             }

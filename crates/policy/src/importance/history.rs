@@ -100,6 +100,14 @@ impl History {
         }
     }
 
+    /// A node that left comes into the game again before it is read.
+    pub(crate) fn begin_anew(&mut self, node: usize, now: f64) {
+        // The others know nothing of a node without measures but its cash.
+        if let Self::Interpolation(past) = self {
+            past.begin_anew(node, now);
+        }
+    }
+
     /// The importance of a node now.
     pub(crate) fn importance(&self, node: usize, present: Present) -> f64 {
         match self {

@@ -98,6 +98,11 @@ impl Interpolation {
         self.past[node].history = [0; 4];
     }
 
+    /// What the node earns counts from now on.
+    pub(crate) fn begin_anew(&mut self, node: usize, now: f64) {
+        self.past[node] = Past::new(0.0, self.tick(now));
+    }
+
     pub(crate) fn importance(&self, node: usize, present: Present) -> f64 {
         self.history(node, present.cash, self.tick(present.now)) / self.span
     }

@@ -185,7 +185,7 @@ impl Rings {
                 self.last[host] = page;
             }
             _ => {
-                // What is left of the old ring is gone: a new one begins.
+                self.break_ring(host);
                 self.next[at] = page;
                 (self.turn[host], self.last[host]) = (page, page);
             }
@@ -207,6 +207,15 @@ impl Rings {
             self.state[page.index()] = GONE;
             self.alive[host.index()] -= 1;
             self.pass_over_gone(host.index());
+        }
+    }
+
+    /// All pages of the host's ring are gone: none is in it any more, and a new one may begin.
+    fn break_ring(&mut self, host: usize) {
+        let mut at = self.turn[host].index();
+        while self.state[at] == GONE {
+            self.state[at] = OUT;
+            at = self.next[at].index();
         }
     }
 

@@ -75,7 +75,7 @@ impl Opic {
             bonus,
             nodes: match options.nodes {
                 NodeKind::Page => Nodes::Pages { count: 0 },
-                NodeKind::Host => Nodes::Hosts(Rings::default()),
+                NodeKind::Host | NodeKind::Site => Nodes::Hosts(Rings::default()),
             },
             bank: Bank::new(options.select == Select::Greedy),
             turns: match options.select {
@@ -161,11 +161,15 @@ impl Opic {
         while self.history.len() < self.nodes.len() {
             self.history.introduce(importance, self.present(0.0));
         }
-        if self.nodes.len() > known && self.visits > 0 {
+        let is_new = self.nodes.len() > known;
+        if is_new && self.visits > 0 {
             self.recent.truncate(RECENT - 1);
             self.recent.push_front(PageId::from_index(node.index).0);
         }
         if self.bank.cash(node, ranking).is_none() {
+            if !is_new {
+                self.history.begin_anew(node.index, self.clock());
+            }
             self.enter(node, ranking);
         }
     }

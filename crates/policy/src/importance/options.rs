@@ -31,8 +31,11 @@ pub enum Pay {
 pub enum NodeKind {
     /// Every page.
     Page,
-    /// Every host: importance of sites, by links between them.
+    /// Every host, by links between hosts.
     Host,
+    /// Every site (registrable domain). Policies know no names: the driver that runs such a policy
+    /// tells it the site of a page as its host.
+    Site,
 }
 
 /// Along which links cash flows.
@@ -92,11 +95,15 @@ impl OpicOptions {
         ];
         let pays = [("ordinary", Pay::Ordinary), ("eager", Pay::Eager)];
         let links = [("out", WhichLinks::Out), ("both", WhichLinks::Both)];
-        let nodes = [("page", NodeKind::Page), ("host", NodeKind::Host)];
+        let nodes = [
+            ("page", NodeKind::Page),
+            ("host", NodeKind::Host),
+            ("site", NodeKind::Site),
+        ];
         let nodes = spec.choice("nodes", default.nodes, &nodes)?;
         let internal = match nodes {
             NodeKind::Page => Weight::ONE,
-            NodeKind::Host => Weight::ZERO,
+            NodeKind::Host | NodeKind::Site => Weight::ZERO,
         };
         Ok(Self {
             select: spec.choice("select", default.select, &selects)?,
@@ -215,14 +222,14 @@ pub const POLICIES: &[PolicyInfo] = &[PolicyInfo {
         ),
         parameter(
             "internal",
-            "1, or 0 with nodes=host",
-            "weight of a link within a host, 0 to 1; others weigh 1",
+            "1, or 0 with nodes=host or site",
+            "weight of a link within a host (or site), 0 to 1; others weigh 1",
         ),
         parameter("links", "out", "cash flows along links: out, or both ways"),
         parameter(
             "nodes",
             "page",
-            "what holds cash: page, or host (importance of sites)",
+            "what holds cash: page, host, or site (registrable domain)",
         ),
     ],
 }];

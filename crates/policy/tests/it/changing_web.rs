@@ -1,6 +1,8 @@
 //! Random small webs that change while they are crawled: pages appear, vanish, hesitate and move,
 //! links come and go, and pages lie on several hosts.
 
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 use turnstone_frontier::{
     Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Tick,
@@ -110,6 +112,8 @@ pub(crate) struct Step {
     pub(crate) now: Tick,
     pub(crate) page: PageId,
     pub(crate) answer: Answer,
+    /// The page was gone and is seen again without being asked for.
+    pub(crate) returned: bool,
 }
 
 /// A crawl of a changing web.
@@ -119,6 +123,8 @@ pub(crate) struct ChangingCrawl<'a, P> {
     web: &'a ChangingWeb,
     step: usize,
     known: usize,
+    /// Pages found gone, first the one that is so longest.
+    gone: VecDeque<PageId>,
 }
 
 impl<'a, P: Policy> ChangingCrawl<'a, P> {
@@ -129,6 +135,7 @@ impl<'a, P: Policy> ChangingCrawl<'a, P> {
             web,
             step: 0,
             known: 0,
+            gone: VecDeque::new(),
         };
         crawl.discover();
         crawl
@@ -151,15 +158,20 @@ impl<'a, P: Policy> ChangingCrawl<'a, P> {
         }
     }
 
-    /// Asks for a page. None when there is none to ask for now; time goes on then.
+    /// Asks for a page; now and then a page that was gone is seen instead. None when there is none
+    /// to ask for now; time goes on then.
     pub(crate) fn step(&mut self) -> Option<Step> {
         self.discover();
         let (number, now) = (self.step, self.now());
         self.step += 1;
-        let Next::Fetch(page) = self.scheduler.next(now) else {
-            return None;
+        let back = (number % 9 == 8).then(|| self.gone.pop_front()).flatten();
+        let (page, answer) = match back {
+            Some(page) => (page, Answer::Page),
+            None => match self.scheduler.next(now) {
+                Next::Fetch(page) => (page, self.web.answer(page, number)),
+                Next::WaitUntil(_) | Next::Empty => return None,
+            },
         };
-        let answer = self.web.answer(page, number);
         let links = self.web.links(page, number);
         if answer == Answer::Page {
             self.seen.see(page, links.clone());
@@ -181,11 +193,15 @@ impl<'a, P: Policy> ChangingCrawl<'a, P> {
             Answer::MovedTo(to) => Event::Moved { page, to },
         };
         self.scheduler.observe(&event, now, &self.seen);
+        if answer == Answer::Gone {
+            self.gone.push_back(page);
+        }
         Some(Step {
             number,
             now,
             page,
             answer,
+            returned: back.is_some(),
         })
     }
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use turnstone_frontier::HostId;
+use turnstone_frontier::Politeness;
 use turnstone_lab::backtest::importance::{
-    self, LivingSite, LivingWeb, Outcome, Question, Stirred,
+    self, Groups, LivingSite, LivingWeb, Outcome, Question, Stirred,
 };
 use turnstone_lab::history;
 use turnstone_lab::number::{duration, short, whole};
@@ -19,9 +19,11 @@ use turnstone_policy::importance::{Bonus, OpicOptions};
 
 use super::pictures::{Pictures, Shown};
 use crate::commands::bonus;
+use crate::commands::groups::Belonging;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::seconds;
 
 /// What `--policies all` compares: the paper's selections, window sizes and window types. A month
 /// of the paper is two units of the clock for greedy.
@@ -68,6 +70,9 @@ pub(crate) struct Importance {
     /// text, or a file with `page<TAB>score` lines; may be given several times
     #[arg(long, value_name = "TEXT=SCORE|FILE")]
     bonus: Vec<String>,
+    /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
+    #[arg(long, value_parser = seconds::parse_ms, value_name = "TIME")]
+    delay: Option<u64>,
     /// Decides what is random
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -131,19 +136,31 @@ impl Importance {
         Ok(())
     }
 
-    fn question<'a>(&self, hosts: &'a [HostId], bonus: Bonus) -> Question<'a> {
+    fn question<'a>(&self, groups: Groups<'a>, bonus: Bonus) -> Question<'a> {
         Question {
-            hosts,
+            groups,
             crawls: self.visits,
             bonus,
+            politeness: self.delay.map_or(Politeness::OFF, |delay_ms| Politeness {
+                delay_ms,
+                open_max: 1,
+            }),
             seed: self.seed,
         }
     }
 
     fn graph(&self, specs: &[Spec], progress: &Progress) -> anyhow::Result<(u64, u64, Vec<Run>)> {
         let web = web::open_graph(&self.web)?;
-        let (graph, hosts) = (&web.graph, web.host_ids());
-        let question = self.question(&hosts, bonus::parse(&self.bonus, &web)?);
+        let options: Vec<_> = specs
+            .iter()
+            .map(OpicOptions::read)
+            .collect::<Result<_, _>>()?;
+        let belonging = Belonging::of(&web, &options)?;
+        let graph = &web.graph;
+        let question = self.question(
+            belonging.groups(),
+            bonus::parse(&self.bonus, &web, &options)?,
+        );
         let mut runs = Vec::new();
         for &change_rate in &self.change_rate {
             let mut watch = |what: &str, share: f64| progress.at(what, share);
@@ -172,7 +189,7 @@ impl Importance {
         }
         let file = web::history_files(&self.web)?.remove(0);
         let history = history::read(&file)?;
-        let question = self.question(&[], Bonus::none());
+        let question = self.question(Groups::default(), Bonus::none());
         let mut site = LivingSite::new(&history);
         let mut watch = |what: &str, share: f64| progress.at(what, share);
         let outcomes = importance::run(&mut site, &question, specs, &mut watch)?;
@@ -201,6 +218,7 @@ impl Importance {
             "links": links,
             "seed": self.seed,
             "visits": self.visits,
+            "delay_ms": self.delay,
             "results": results.into_iter().flatten().collect::<Vec<_>>(),
         });
         let table = table(runs);
@@ -230,7 +248,9 @@ impl Importance {
 }
 
 fn table(runs: &[Run]) -> Table {
-    let mut table = Table::new(&[
+    let is_timed = |run: &Run| run.outcomes.iter().any(|it| it.crawl_seconds.is_some());
+    let timed = runs.iter().any(is_timed);
+    let mut heads = vec![
         "policy",
         "#change rate",
         "#error, all",
@@ -239,7 +259,11 @@ fn table(runs: &[Run]) -> Table {
         "#G per crawl",
         "#measures per page",
         "#computing",
-    ]);
+    ];
+    if timed {
+        heads.push("#crawl takes");
+    }
+    let mut table = Table::new(&heads);
     let or_dash = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), short);
     for run in runs {
         for outcome in &run.outcomes {
@@ -247,7 +271,7 @@ fn table(runs: &[Run]) -> Table {
             let error = |error: Option<f64>| {
                 error.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.2} %"))
             };
-            table.row([
+            let mut row = vec![
                 outcome.policy.clone(),
                 short(run.change_rate),
                 error(last.map(|point| point.error_all)),
@@ -256,7 +280,12 @@ fn table(runs: &[Run]) -> Table {
                 or_dash(outcome.clock_per_crawl),
                 short(outcome.measures_per_page),
                 duration(outcome.seconds),
-            ]);
+            ];
+            if timed {
+                let takes = outcome.crawl_seconds;
+                row.push(takes.map_or_else(|| "-".to_owned(), duration));
+            }
+            table.row(row);
         }
     }
     table

@@ -8,7 +8,7 @@ mod until;
 
 pub(crate) use asked::{Crawl, plan, seeds};
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -74,24 +74,35 @@ impl Crawl {
                 plan,
                 store,
             };
-            live::drive(parts, directory).await
+            live::drive(parts, directory, live::Watch::default()).await
+        });
+        let summary = summary.inspect(|summary| {
+            if summary.abandoned == 0 {
+                let said = runtime.block_on(report(directory.to_owned()));
+                output.note(&said);
+            }
         });
         // Tasks that were abandoned need not be waited for.
         runtime.shutdown_timeout(Duration::from_millis(100));
         let summary = summary?;
         summary::print(&summary, directory, output)?;
-        if summary.abandoned == 0 {
-            report(directory, output);
-        }
         Ok(exit(&summary, goal, output))
     }
 }
 
-/// Leaves the page about the crawl. The crawl is done either way.
-fn report(directory: &Path, output: &Output) {
-    match super::report::write(directory, None) {
-        Ok(file) => output.note(&format!("report written to {}", file.display())),
-        Err(error) => output.note(&format!("turnstone: no report: {error:#}")),
+/// Leaves the page about the crawl, unless told to end at once, and says so. The crawl is done
+/// either way.
+async fn report(directory: PathBuf) -> String {
+    let written = tokio::task::spawn_blocking(move || super::report::write(&directory, None));
+    tokio::select! {
+        written = written => match written {
+            Ok(Ok(file)) => format!("report written to {}", file.display()),
+            Ok(Err(error)) => format!("turnstone: no report: {error:#}"),
+            Err(error) => format!("turnstone: no report: {error}"),
+        },
+        () = live::told_to_end() => {
+            "turnstone: no report: interrupted; `turnstone report` writes it".to_owned()
+        }
     }
 }
 

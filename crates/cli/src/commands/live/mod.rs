@@ -10,6 +10,8 @@ pub(crate) use options::LiveOptions;
 pub(crate) use rounds::{Asked, ask};
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
@@ -117,11 +119,15 @@ pub(crate) fn archive(
 }
 
 /// Runs the crawl, shows it, and ends it when told to.
-pub(crate) async fn drive<P: Policy>(parts: Parts<P>, directory: &Path) -> anyhow::Result<Summary> {
+pub(crate) async fn drive<P: Policy>(
+    parts: Parts<P>,
+    directory: &Path,
+    watch: Watch,
+) -> anyhow::Result<Summary> {
     let (stop, told) = watch::channel(StopLevel::Run);
     let (crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
-    let signals = tokio::spawn(signals(stop));
-    let view = tokio::spawn(view::show(progress, directory.to_owned()));
+    let signals = tokio::spawn(signals(stop, watch.enough.clone()));
+    let view = tokio::spawn(view::show(progress, directory.to_owned(), watch.line));
     let summary = crawl.run(told).await;
     signals.abort();
     // The view ends with its channel.
@@ -129,8 +135,47 @@ pub(crate) async fn drive<P: Policy>(parts: Parts<P>, directory: &Path) -> anyho
     Ok(summary?)
 }
 
+/// Returns at the next SIGINT or SIGTERM.
+pub(crate) async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// What a command adds to a crawl under way.
+#[derive(Clone, Default)]
+pub(crate) struct Watch {
+    /// A line of its own in the view.
+    pub(crate) line: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Ends the crawl cleanly once it says yes.
+    pub(crate) enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+}
+
+/// How often [`Watch::enough`] is asked.
+const ENOUGH_EVERY: Duration = Duration::from_millis(50);
+
+async fn until_enough(enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>) {
+    let Some(enough) = enough else {
+        return std::future::pending().await;
+    };
+    while !enough() {
+        tokio::time::sleep(ENOUGH_EVERY).await;
+    }
+}
+
 /// SIGINT and SIGTERM end the crawl cleanly; a second one at once.
-async fn signals(stop: watch::Sender<StopLevel>) {
+async fn signals(
+    stop: watch::Sender<StopLevel>,
+    enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
@@ -139,9 +184,11 @@ async fn signals(stop: watch::Sender<StopLevel>) {
         return;
     };
     for level in [StopLevel::Finish, StopLevel::AtOnce] {
+        let enough = enough.clone().filter(|_| level == StopLevel::Finish);
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = until_enough(enough) => {}
         }
         stop.send_replace(level);
     }

@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use turnstone_crawl::fold::{self, Founding, Past};
 use turnstone_crawl::{Clock, Parts, Plan, Round, Summary, Until};
 use turnstone_fetch::Client;
-use turnstone_frontier::Policy;
+use turnstone_fetch::soft404::SoftOptions;
+use turnstone_frontier::{Policy, Tick};
 use turnstone_pagestore::{Position, Store};
 
-use super::{LiveOptions, archive, client_config, drive, open};
+use super::{LiveOptions, Watch, archive, client_config, drive, open};
 use crate::commands::crawl;
 use crate::commands::crawl::config::Config;
 
@@ -24,9 +25,15 @@ pub(crate) struct Asked<'a> {
     pub(crate) round: Round,
     /// The policy, with all that its decisions hang on.
     pub(crate) identity: String,
-    pub(crate) past: Past,
+    pub(crate) past: WhichPast,
     pub(crate) until: Until,
+    /// How pages are judged, for a survey.
+    pub(crate) survey: Option<SoftOptions>,
+    pub(crate) watch: Watch,
 }
+
+/// What the policy is to be told of the past; may leave a note in the store.
+pub(crate) type WhichPast = Box<dyn FnOnce(&mut Store, Tick) -> anyhow::Result<Past>>;
 
 /// What came of a round: how it ended, and where in the journal it began.
 pub(crate) struct Answered {
@@ -46,6 +53,8 @@ pub(crate) fn ask(
         identity,
         past,
         until,
+        survey,
+        watch,
     } = asked;
     let mut config = Config::read(directory)?.unwrap_or_default();
     options.over(&mut config);
@@ -53,15 +62,19 @@ pub(crate) fn ask(
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
     plan.round = Some(round);
+    let surveys = survey.is_some();
+    plan.survey = survey;
     let client = client_config(&config, &plan, options.hosts_file.as_deref())?;
     anyhow::ensure!(
         directory.join("store/journal").exists(),
         "{}: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",
         directory.display()
     );
-    let store = open(directory)?;
+    let mut store = open(directory)?;
     let clock = Clock::resume(store.index(), options.clock_scale);
     let began = store.end();
+    let past = past(&mut store, clock.now())?;
+    store.write()?;
     let policy = make(&store, &config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -74,7 +87,11 @@ pub(crate) fn ask(
             past,
         };
         let folded = fold::fold_free(&store, founding, policy)?;
-        let archive = archive(directory, &store, &config)?;
+        let archive = if surveys {
+            None
+        } else {
+            archive(directory, &store, &config)?
+        };
         let parts = Parts {
             folded,
             client: Client::new(client)?,
@@ -84,7 +101,7 @@ pub(crate) fn ask(
             plan,
             store,
         };
-        drive(parts, directory).await
+        drive(parts, directory, watch).await
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
     Ok(Answered {

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,7 +21,11 @@ const FILE_EVERY: Duration = Duration::from_secs(1);
 const RATE_SPAN: Duration = Duration::from_secs(5);
 
 /// Shows progress until the crawl ends.
-pub(super) async fn show(mut progress: watch::Receiver<Progress>, directory: PathBuf) {
+pub(super) async fn show(
+    mut progress: watch::Receiver<Progress>,
+    directory: PathBuf,
+    line: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+) {
     let terminal = std::io::stderr().is_terminal().then(lines);
     let mut written: Option<Instant> = None;
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
@@ -30,7 +35,11 @@ pub(super) async fn show(mut progress: watch::Receiver<Progress>, directory: Pat
         past.retain(|(then, ..)| moment.duration_since(*then) <= RATE_SPAN);
         past.push((moment, now.pages, now.bytes));
         if let Some(terminal) = &terminal {
-            terminal.set_message(message(&now, rates(&past)));
+            let mut text = message(&now, rates(&past));
+            if let Some(line) = &line {
+                text = text + "\n" + &line();
+            }
+            terminal.set_message(text);
             terminal.tick();
         }
         if written.is_none_or(|last| last.elapsed() >= FILE_EVERY) {

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use clap::Args;
 use turnstone_fetch::{
-    AllowPrivate, Client, Config, FetchError, Guard, Identity, REDIRECTS_MAX, Redirect,
+    AllowPorts, AllowPrivate, Client, Config, FetchError, Guard, Identity, REDIRECTS_MAX, Redirect,
     RedirectChain, Request, Response, Url,
 };
 
@@ -21,6 +21,9 @@ pub(crate) struct Asking {
     /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
     #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
     allow_private: Option<AllowPrivate>,
+    /// Also ask these ports; without it 80, 443, 8080 and 8443, and nearly any of a private address
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    allow_ports: Vec<u16>,
 }
 
 /// One request of a chain and what came of it.
@@ -43,7 +46,7 @@ impl Asking {
         };
         let guard = Guard {
             private: self.allow_private.clone().unwrap_or_default(),
-            ..Guard::default()
+            ports: AllowPorts::Also(self.allow_ports.clone()),
         };
         Ok(Client::new(Config {
             guard,

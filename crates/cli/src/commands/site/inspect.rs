@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use serde_json::{Value, json};
-use turnstone_fetch::robots::{Access, Answer, Next, Record, RefreshOptions};
+use turnstone_fetch::robots::{Access, Record, RefreshOptions};
 use turnstone_fetch::soft404::{HostEvidence, PageFacts, SoftOptions, Verdict, judge};
 use turnstone_fetch::urls::{self, KeyOptions, UrlLimits, canonical_key, origin_of, shown};
-use turnstone_fetch::{Client, Request, Response, Url, retry_after};
+use turnstone_fetch::{Client, Response, Url};
 
 use super::ask::{self, AGENT, Asking, Hop};
 use super::links::{links_json, read_body};
@@ -106,38 +106,15 @@ impl Inspect {
 async fn ask_robots(client: &Client, url: &Url) -> (Record, Vec<Value>) {
     let mut record = Record::new(&origin_of(url));
     let mut asked = Vec::new();
-    while let Next::Fetch(address) = record.next(now_s()) {
-        let outcome = match Url::parse(&address) {
-            Ok(target) => client
-                .fetch(Request::get(target))
-                .await
-                .map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        match &outcome {
-            Ok(response) => {
-                asked.push(json!({"url": address, "status": response.status}));
-                let decoded = response.decoded(client.limits());
-                let wait = retry_after(&response.headers, SystemTime::now(), Duration::ZERO);
-                let answer = Answer::Response {
-                    status: response.status,
-                    location: ask::header(response, "location"),
-                    body: &decoded.body,
-                    cache_control: ask::header(response, "cache-control"),
-                    retry_after_s: wait.map(|wait| wait.as_secs()),
-                };
-                record.observe(now_s(), answer, AGENT, &RefreshOptions::default());
-            }
-            Err(why) => {
-                asked.push(json!({"url": address, "error": why}));
-                record.observe(
-                    now_s(),
-                    Answer::Unreachable { why },
-                    AGENT,
-                    &RefreshOptions::default(),
-                );
-            }
-        }
+    while let Some(request) = record.request(now_s()) {
+        let address = request.url.clone();
+        let fetched = client.fetch(request).await;
+        asked.push(match &fetched {
+            Ok(response) => json!({"url": address.as_str(), "status": response.status}),
+            Err(error) => json!({"url": address.as_str(), "error": error.to_string()}),
+        });
+        let options = RefreshOptions::default();
+        record.observe_fetch(now_s(), &fetched, client.limits(), AGENT, &options);
     }
     (record, asked)
 }
@@ -232,12 +209,13 @@ fn as_text(seen: &Value) -> String {
         let _ = writeln!(text, "  {name:10} {}", said(&seen[key]));
     }
     for asked in seen["robots"].as_array().into_iter().flatten() {
+        // An error names the URL itself.
         let answer = if asked["error"].is_string() {
             said(&asked["error"])
         } else {
-            said(&asked["status"])
+            format!("{}: {}", said(&asked["url"]), said(&asked["status"]))
         };
-        let _ = writeln!(text, "  {:10} {}: {answer}", "", said(&asked["url"]));
+        let _ = writeln!(text, "  {:10} {answer}", "");
     }
     for hop in seen["hops"].as_array().into_iter().flatten() {
         let _ = writeln!(text, "\n{}", said(&hop["url"]));

@@ -95,8 +95,10 @@ impl Past {
         if self.linked_from_count == 0 {
             return "no stored page".to_owned();
         }
-        let count = whole(self.linked_from_count);
-        let mut text = format!("{count} stored pages");
+        let mut text = match self.linked_from_count {
+            1 => "1 stored page".to_owned(),
+            count => format!("{} stored pages", whole(count)),
+        };
         for url in &self.linked_from {
             text += &format!("\n{url}");
         }

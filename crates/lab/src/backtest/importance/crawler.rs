@@ -1,26 +1,25 @@
-//! One policy crawling a living web, one request after the other.
+//! One policy crawling a living web.
 
 use std::time::Instant;
 
-use turnstone_frontier::{
-    Change, Event, Fault, HostId, Links, Next, PageId, Politeness, Scheduler, Tick,
-};
+use turnstone_frontier::{Change, Event, Fault, HostId, Links, PageId, Politeness, Scheduler};
 use turnstone_policy::importance::{self, NodeKind, Opic, OpicOptions};
 use turnstone_policy::{Spec, SpecError};
 
 use super::error::Truth;
 use super::fixpoint::ChainKind;
 use super::living_web::LivingWeb;
-use super::{Outcome, Point, Question, needs_hosts};
-
-/// Time between two requests: none, as the paper counts. A page without a verdict does not occur.
-const NOW: Tick = Tick(0);
+use super::{Groups, Outcome, Point, Question};
+use crate::requests::Requests;
 
 /// A crawl and what was measured of it.
 pub(super) struct Crawler {
     name: String,
     options: OpicOptions,
     scheduler: Scheduler<Opic>,
+    requests: Requests,
+    /// Whether the scheduler must know hosts; else there is one, and it keeps one queue.
+    needs_hosts: bool,
     /// A page of each host, where hosts are the nodes.
     page_of_host: Vec<PageId>,
     known: usize,
@@ -46,10 +45,15 @@ impl Crawler {
         web: &dyn LivingWeb,
     ) -> Result<Self, SpecError> {
         let policy = importance::build(spec, &question.bonus, question.seed)?;
+        let options = OpicOptions::read(spec)?;
         let mut crawler = Self {
             name: spec.to_string(),
-            options: OpicOptions::read(spec)?,
-            scheduler: Scheduler::new(policy, Politeness::OFF),
+            options,
+            scheduler: Scheduler::new(policy, question.politeness),
+            requests: Requests::new(question.politeness),
+            needs_hosts: options.nodes != NodeKind::Page
+                || options.internal.number() != 1.0
+                || question.politeness != Politeness::OFF,
             page_of_host: Vec::new(),
             known: 0,
             visits: 0,
@@ -57,7 +61,7 @@ impl Crawler {
             points: Vec::new(),
             seconds: 0.0,
         };
-        crawler.discover(web, question.hosts);
+        crawler.discover(web, question.groups);
         Ok(crawler)
     }
 
@@ -78,12 +82,12 @@ impl Crawler {
         until: u64,
     ) {
         let started = Instant::now();
-        self.discover(web, question.hosts);
+        self.discover(web, question.groups);
         for &page in returned {
             self.answer(web, page);
         }
         while self.visits < until {
-            let Next::Fetch(page) = self.scheduler.next(NOW) else {
+            let Some(page) = self.requests.next(&mut self.scheduler) else {
                 break;
             };
             self.answer(web, page);
@@ -96,7 +100,7 @@ impl Crawler {
         let errors = truth.errors(|node| {
             let page = match self.options.nodes {
                 NodeKind::Page => PageId(node),
-                NodeKind::Host => self.page_of_host[node as usize],
+                NodeKind::Host | NodeKind::Site => self.page_of_host[node as usize],
             };
             policy.importance(page, ranking)
         });
@@ -126,22 +130,19 @@ impl Crawler {
             clock_per_crawl: Some(clock),
             visits: self.visits,
             gone: self.gone,
+            crawl_seconds: self.requests.seconds(),
             seconds: self.seconds,
             policy: self.name,
             points: self.points,
         }
     }
 
-    fn discover(&mut self, web: &dyn LivingWeb, hosts: &[HostId]) {
+    fn discover(&mut self, web: &dyn LivingWeb, groups: Groups<'_>) {
+        let hosts = groups.of(self.options.nodes);
         while self.known < web.known() {
             let page = PageId::from_index(self.known);
             let host = hosts.get(page.index()).copied().unwrap_or_default();
-            // Without need for hosts there is one, and the scheduler keeps one queue.
-            let host = if needs_hosts(&self.options) {
-                host
-            } else {
-                HostId(0)
-            };
+            let host = if self.needs_hosts { host } else { HostId(0) };
             if self.page_of_host.len() <= host.index() {
                 self.page_of_host.resize(host.index() + 1, page);
             }
@@ -150,7 +151,8 @@ impl Crawler {
                 host,
                 seed: false,
             };
-            self.scheduler.observe(&event, NOW, &LinksOf(web));
+            let now = self.requests.now();
+            self.scheduler.observe(&event, now, &LinksOf(web));
             self.known += 1;
         }
     }
@@ -170,6 +172,7 @@ impl Crawler {
                 fault: Fault::Gone,
             }
         };
-        self.scheduler.observe(&event, NOW, &LinksOf(web));
+        let now = self.requests.now();
+        self.scheduler.observe(&event, now, &LinksOf(web));
     }
 }

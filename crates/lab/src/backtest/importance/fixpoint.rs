@@ -32,6 +32,11 @@ pub struct ChainKind {
 }
 
 impl ChainKind {
+    /// What holds importance.
+    pub fn nodes(&self) -> NodeKind {
+        self.nodes
+    }
+
     /// The chain that a policy with these options walks.
     pub fn of(options: &OpicOptions) -> Self {
         Self {
@@ -87,7 +92,7 @@ impl Chain {
     pub fn of(web: &dyn LivingWeb, hosts: &[HostId], kind: ChainKind) -> Self {
         match kind.nodes {
             NodeKind::Page => Self::of_pages(web, hosts, kind),
-            NodeKind::Host => Self::of_hosts(web, hosts, kind),
+            NodeKind::Host | NodeKind::Site => Self::of_hosts(web, hosts, kind),
         }
     }
 

@@ -18,7 +18,7 @@ pub use living_web::{LivingSite, LivingWeb, Moment};
 pub use stirred::Stirred;
 
 use serde::Serialize;
-use turnstone_frontier::{HostId, PageId};
+use turnstone_frontier::{HostId, PageId, Politeness};
 use turnstone_policy::importance::{Bonus, NodeKind, OpicOptions};
 use turnstone_policy::{Spec, SpecError};
 
@@ -35,14 +35,36 @@ pub const OFF_LINE: &str = "off-line";
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// The host of each page; empty when not known.
-    pub hosts: &'a [HostId],
+    /// Which pages belong together.
+    pub groups: Groups<'a>,
     /// How many pages to read, in multiples of the web's size.
     pub crawls: f64,
     /// Pages that earn more.
     pub bonus: Bonus,
+    /// How gently hosts are asked; off to count requests alone.
+    pub politeness: Politeness,
     /// Decides what is random.
     pub seed: u64,
+}
+
+/// Which pages belong together: by page, its host, and the number of its site. Empty where that is
+/// not known; then all pages are on one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Groups<'a> {
+    /// The host of each page.
+    pub hosts: &'a [HostId],
+    /// The site of each page: its registrable domain, numbered as hosts are.
+    pub sites: &'a [HostId],
+}
+
+impl<'a> Groups<'a> {
+    /// What the policy is told as the host of each page.
+    fn of(&self, nodes: NodeKind) -> &'a [HostId] {
+        match nodes {
+            NodeKind::Page | NodeKind::Host => self.hosts,
+            NodeKind::Site => self.sites,
+        }
+    }
 }
 
 /// Where the estimates stood after some visits.
@@ -80,6 +102,9 @@ pub struct Outcome {
     pub visits: u64,
     /// Visits that found the page gone.
     pub gone: u64,
+    /// Seconds the crawl takes under the virtual clock, if hosts are asked politely.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crawl_seconds: Option<f64>,
     /// Seconds of computing, without the fixpoints.
     pub seconds: f64,
 }
@@ -120,14 +145,14 @@ pub fn run(
             continue;
         }
         watch("fixpoint", f64::from(slice + 1) / f64::from(slices));
-        truths.refresh(web, question.hosts);
+        truths.refresh(web, question.groups);
         if is_crawl {
-            let (chain, truth) = truths.get(web, question.hosts, ChainKind::of(&options));
+            let (chain, truth) = truths.get(web, question.groups, ChainKind::of(&options));
             off_line.iterate(chain, truth, size);
         }
         if is_point {
             for crawler in &mut crawlers {
-                let (_, truth) = truths.get(web, question.hosts, crawler.chain());
+                let (_, truth) = truths.get(web, question.groups, crawler.chain());
                 crawler.measure(truth, size);
             }
         }
@@ -145,23 +170,28 @@ struct Truths {
 
 impl Truths {
     /// The web may have changed: fixpoints are to be computed anew, from where they were.
-    fn refresh(&mut self, web: &dyn LivingWeb, hosts: &[HostId]) {
+    fn refresh(&mut self, web: &dyn LivingWeb, groups: Groups<'_>) {
         if !web.changes() {
             return;
         }
         for (kind, chain, truth) in &mut self.known {
-            let fresh = Chain::of(web, hosts, *kind);
+            let fresh = Chain::of(web, groups.of(kind.nodes()), *kind);
             let guess = std::mem::take(&mut truth.importance);
             *truth = Truth::new(fresh.importance(Some(&guess)), fresh.present());
             *chain = Some(fresh);
         }
     }
 
-    fn get(&mut self, web: &dyn LivingWeb, hosts: &[HostId], kind: ChainKind) -> (&Chain, &Truth) {
+    fn get(
+        &mut self,
+        web: &dyn LivingWeb,
+        groups: Groups<'_>,
+        kind: ChainKind,
+    ) -> (&Chain, &Truth) {
         let at = match self.known.iter().position(|(known, ..)| *known == kind) {
             Some(at) => at,
             None => {
-                let chain = Chain::of(web, hosts, kind);
+                let chain = Chain::of(web, groups.of(kind.nodes()), kind);
                 let truth = Truth::new(chain.importance(None), chain.present());
                 self.known.push((kind, Some(chain), truth));
                 self.known.len() - 1
@@ -209,6 +239,7 @@ impl OffLine {
             visits: self.points.last().map_or(0, |point| point.visits),
             gone: 0,
             points: self.points,
+            crawl_seconds: None,
             seconds: self.seconds,
         }
     }
@@ -247,9 +278,4 @@ pub fn estimate(
         scores: pages.map(|page| crawler.importance(page)).collect(),
         outcome: crawler.outcome(size),
     })
-}
-
-/// Whether a policy needs to know which page is on which host.
-fn needs_hosts(options: &OpicOptions) -> bool {
-    options.nodes == NodeKind::Host || options.internal.number() != 1.0
 }

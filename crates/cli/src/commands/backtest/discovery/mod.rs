@@ -1,13 +1,14 @@
 //! `turnstone backtest discovery WEB…`
 
 mod figures;
+mod folds;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use turnstone_lab::discovery::{Plan, Row, Summary, run_site};
+use turnstone_lab::discovery::{Folds, Plan, Row, Summary, run_site};
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
 use turnstone_lab::{history, web};
@@ -68,11 +69,22 @@ pub(crate) struct Discovery {
     /// Show every site on its own too
     #[arg(long)]
     by_site: bool,
+    /// Choose among all policies but the first on some sites and report the choice on the others,
+    /// beside the first: sites fall into so many folds by a hash of their names and the seed
+    #[arg(long, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    folds: Option<u64>,
     /// Where random choices start
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     pictures: Pictures,
+}
+
+/// What the sites brought.
+struct Brought<'a> {
+    summary: &'a Summary,
+    sites: &'a [(String, Summary)],
+    folds: Option<&'a Folds>,
 }
 
 /// What counts as found.
@@ -97,6 +109,7 @@ impl Discovery {
         let mut summary = Summary::new(&plan);
         let mut hosts = Summary::new(&self.hosts_plan(&plan));
         let mut sites = Vec::new();
+        let mut folds = self.folds.map(|count| Folds::new(&plan, count as usize));
         let progress = Progress::share();
         for (index, file) in files.iter().enumerate() {
             progress.at("sites", index as f64 / files.len() as f64);
@@ -106,6 +119,9 @@ impl Discovery {
             }
             let outcome = run_site(history, &plan);
             summary.add(&outcome);
+            if let Some(folds) = &mut folds {
+                folds.add(&outcome);
+            }
             if self.by_site {
                 let mut alone = Summary::new(&plan);
                 alone.add(&outcome);
@@ -113,7 +129,12 @@ impl Discovery {
             }
         }
         drop(progress);
-        self.show(output, &summary, &sites, started.elapsed().as_secs_f64())?;
+        let brought = Brought {
+            summary: &summary,
+            sites: &sites,
+            folds: folds.as_ref(),
+        };
+        self.show(output, &brought, started.elapsed().as_secs_f64())?;
         if self.pictures.wanted() {
             let hosts = self.draws_hosts().then_some(&hosts);
             self.draw(output, &summary, hosts)?;
@@ -165,6 +186,10 @@ impl Discovery {
         if specs.is_empty() {
             return Err(Usage::of("--policies", "name at least one policy").into());
         }
+        if self.folds.is_some() && specs.len() < 2 {
+            let wanted = "with --folds, name a policy to compare with and at least one to choose";
+            return Err(Usage::of("--policies", wanted).into());
+        }
         Ok(specs)
     }
 
@@ -196,13 +221,12 @@ impl Discovery {
         rows
     }
 
-    fn show(
-        &self,
-        output: &Output,
-        summary: &Summary,
-        sites: &[(String, Summary)],
-        seconds: f64,
-    ) -> anyhow::Result<()> {
+    fn show(&self, output: &Output, brought: &Brought<'_>, seconds: f64) -> anyhow::Result<()> {
+        let Brought {
+            summary,
+            sites,
+            folds,
+        } = *brought;
         let by_site = sites.iter().map(|(site, alone)| {
             json!({
                 "site": site,
@@ -235,6 +259,10 @@ impl Discovery {
         if self.by_site {
             json["sites"] = by_site.collect();
         }
+        if let Some(folds) = folds {
+            json["folds"] = json!(folds.choices());
+            json["held_out"] = json!(folds.rows());
+        }
         output.result(&json, || {
             let mut text = format!(
                 "{}\n\n{}",
@@ -242,6 +270,9 @@ impl Discovery {
                 self.table(summary).text()
             );
             text += &format!("\n{}", limits_table(summary).text());
+            if let Some(folds) = folds {
+                text += &format!("\n{}", folds::text(folds));
+            }
             for (site, alone) in sites {
                 text += &format!("\n{site}: {}\n", counts(alone));
                 if !alone.covers.is_empty() {
@@ -264,32 +295,7 @@ impl Discovery {
     }
 
     fn table(&self, summary: &Summary) -> Table {
-        let mut table = Table::new(&[
-            "policy",
-            "#recrawl every",
-            "#budget",
-            "#depth",
-            "#overhead mean",
-            "#overhead pooled",
-            "#coverage",
-            "#coverage mean",
-        ]);
-        let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-        for row in self.rows(summary) {
-            let every = row.recrawl_every.map(|every| every.to_string());
-            table.row([
-                row.policy,
-                every.unwrap_or_else(|| "all these".to_owned()),
-                whole(row.budget),
-                row.depth
-                    .map_or_else(|| "-".to_owned(), |d| format!("{d:.2}")),
-                share(row.overhead_mean),
-                share(row.overhead_pooled),
-                share(row.coverage),
-                share(row.coverage_mean),
-            ]);
-        }
-        table
+        rows_table(self.rows(summary))
     }
 
     fn draw(
@@ -311,6 +317,36 @@ impl Discovery {
         };
         self.pictures.write(shown, output)
     }
+}
+
+/// The table of some rows.
+fn rows_table(rows: Vec<Row>) -> Table {
+    let mut table = Table::new(&[
+        "policy",
+        "#recrawl every",
+        "#budget",
+        "#depth",
+        "#overhead mean",
+        "#overhead pooled",
+        "#coverage",
+        "#coverage mean",
+    ]);
+    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+    for row in rows {
+        let every = row.recrawl_every.map(|every| every.to_string());
+        table.row([
+            row.policy,
+            every.unwrap_or_else(|| "all these".to_owned()),
+            whole(row.budget),
+            row.depth
+                .map_or_else(|| "-".to_owned(), |d| format!("{d:.2}")),
+            share(row.overhead_mean),
+            share(row.overhead_pooled),
+            share(row.coverage),
+            share(row.coverage_mean),
+        ]);
+    }
+    table
 }
 
 fn sort<T: Ord>(numbers: &mut Vec<T>) {

@@ -1,0 +1,86 @@
+//! One fetch of an old crawl: what a source tells and the store takes in.
+//!
+//! Every kind of source is turned into these. They are written to disk between reading and taking
+//! in, one JSON object a line; that form is read by the same release only.
+
+use serde::{Deserialize, Serialize};
+use turnstone_pagestore::{Capture, Facts};
+
+/// One fetch of an old crawl.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OldFetch {
+    /// When, in milliseconds of 1970.
+    pub(super) at: u64,
+    /// The page asked for.
+    pub(super) url: String,
+    /// What came.
+    pub(super) came: Came,
+    /// What is known of it.
+    #[serde(with = "FactsLine")]
+    pub(super) facts: Facts,
+    /// The pages it links to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) links: Vec<String>,
+}
+
+/// What came of an old fetch.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Came {
+    /// The page, and its content is known.
+    Page,
+    /// The page, as some list says; nothing is known of its content.
+    Listed,
+    /// Word that the copy before is still current.
+    NotModified,
+    /// The body of an earlier capture, of this URL or another.
+    SameBody(Option<String>),
+    /// A redirect.
+    Moved(String),
+    /// Word that there is no such page.
+    Gone,
+    /// A refusal.
+    Refused,
+    /// Nothing that decides.
+    Unknown,
+}
+
+/// The facts an old fetch can have, as a line holds them.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Facts")]
+struct FactsLine {
+    class: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    detail: String,
+    status: u16,
+    #[serde(skip)]
+    requests: u32,
+    body_bytes: u64,
+    #[serde(skip)]
+    milliseconds: u32,
+    wall_ms: u64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    mime: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<[u8; 20]>,
+    text_hash: u64,
+    simhash: u64,
+    words: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    etag: Vec<u8>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    last_modified: Vec<u8>,
+    #[serde(skip)]
+    capture: Option<Capture>,
+    #[serde(skip)]
+    novel: bool,
+    #[serde(skip)]
+    duplicate_of: Option<turnstone_frontier::PageId>,
+    #[serde(skip)]
+    redirects: u32,
+    #[serde(skip)]
+    attempts: u32,
+    #[serde(skip)]
+    chance: u32,
+}

@@ -1,0 +1,331 @@
+//! `turnstone revive DIR`
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+use serde_json::json;
+use turnstone_crawl::{ALIVE, Past, Round, Stop, Until, View};
+use turnstone_fetch::soft404::SoftOptions;
+use turnstone_frontier::{Coverage, Event, Fault, Links, Policy, Ranking, Tick};
+use turnstone_lab::number::{percent, whole};
+use turnstone_lab::stored::StoredPages;
+use turnstone_linkgraph::rank::{GraphRank, PageRank};
+use turnstone_pagestore::{Entry, Position, Settled, Store};
+use turnstone_policy::liveness::{
+    self, AliveEstimate, Confidence, Enough, LivenessPolicy, OldCrawl, Sample, SampleBy,
+    SampleSize, Start,
+};
+use turnstone_policy::{Question, Spec};
+
+use super::live::{Asked, LiveOptions, Watch, ask};
+use crate::exit::{Exit, Usage};
+use crate::files::write_whole;
+use crate::output::Output;
+
+/// The kind of the note that says where a survey began.
+const NOTE: &str = "revive";
+
+/// Find what is still alive of an old crawl, with the fewest requests
+///
+/// Asks for heads, and for bodies only where a verdict needs one; tells pages that are gone although
+/// the server says 200 by comparing with a random sibling. A survey that was stopped goes on where
+/// it was.
+#[derive(Debug, Args)]
+pub(crate) struct Revive {
+    /// A crawl directory, of `turnstone crawl` or `turnstone import`
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// In which order to ask (see `turnstone policies liveness`)
+    #[arg(long, default_value = "pa-ratio", value_name = "SPEC")]
+    policy: String,
+    /// How many pages are tested first, at random, to learn from: a number or a share such as 2%
+    #[arg(long, default_value = "2%", value_name = "SIZE")]
+    sample: SampleSize,
+    /// When to stop: alive=0.9 (this share of all pages alive is found, at the confidence asked
+    /// for), requests=N; whichever comes first [default: when every page was tested]
+    #[arg(long, value_name = "GOAL,…", value_delimiter = ',')]
+    until: Vec<String>,
+    /// The confidence of estimates
+    #[arg(long, default_value_t = 0.95)]
+    confidence: f64,
+    /// Where the verdicts go, a line a page [default: DIR/revived.tsv]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    options: LiveOptions,
+}
+
+/// What the policy knows, for those who look on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    alive: u64,
+    gone: u64,
+    estimate: Option<AliveEstimate>,
+}
+
+/// A policy that lets others look on.
+struct Watched {
+    inner: Box<dyn LivenessPolicy>,
+    known: Arc<Mutex<Known>>,
+}
+
+impl Policy for Watched {
+    fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
+        self.inner.observe(event, now, links, ranking);
+        let tally = self.inner.tally();
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known {
+            alive: tally.alive,
+            gone: tally.gone,
+            estimate: self.inner.estimate(),
+        };
+    }
+
+    fn coverage(&self) -> Option<Coverage> {
+        None
+    }
+
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.inner.save(out)
+    }
+
+    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
+        self.inner.restore(saved)
+    }
+}
+
+impl Revive {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let spec: Spec = self.policy.parse()?;
+        spec.find(Question::Liveness)?;
+        liveness::check(&spec)?;
+        let confidence = Confidence::new(self.confidence)
+            .ok_or_else(|| Usage::of("--confidence", "must be above 0.5 and below 1"))?;
+        let (enough, requests) = self.goals(confidence)?;
+        let stored = Store::look(&self.directory)?.index().stored_count();
+        anyhow::ensure!(
+            stored > 0,
+            "{}: no page is stored, so none can be revived; crawl or import first",
+            self.directory.display()
+        );
+        let known = Arc::new(Mutex::new(Known::default()));
+        let look = {
+            let known = known.clone();
+            move || *known.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        let (line, met) = (look.clone(), look.clone());
+        let watch = Watch {
+            line: Some(Arc::new(move || told(line(), confidence))),
+            enough: enough.map(|enough| -> Arc<dyn Fn() -> bool + Send + Sync> {
+                Arc::new(move || {
+                    let known = met();
+                    let estimate = known.estimate;
+                    estimate.is_some_and(|estimate| enough.met(known.alive, &estimate))
+                })
+            }),
+        };
+        let mark = format!("begun {} sample {}", self.policy, self.sample);
+        let before = Store::look(&self.directory)?.index().tally().requests;
+        let asked = Asked {
+            directory: &self.directory,
+            options: &self.options,
+            round: Round {
+                question: "revive".to_owned(),
+                budget: requests.unwrap_or(u64::MAX),
+            },
+            identity: format!("revive {}", self.policy),
+            past: Box::new(move |store, tick| begin(store, tick, &mark)),
+            until: Until {
+                requests: requests.map(|requests| before + requests),
+                ..Until::default()
+            },
+            survey: Some(SoftOptions::default()),
+            watch,
+        };
+        let sample = self.sample;
+        let answered = ask(asked, |store, config| {
+            let view = View::stored(store)?;
+            let pages = StoredPages::read(store, view.numbered())?;
+            let graph = GraphRank::new(pages.graph(), PageRank::default());
+            let size = sample.of(view.numbered().len());
+            let start = Start {
+                old: Arc::new(OldCrawl::new(Arc::new(graph))),
+                sample: Sample {
+                    by: SampleBy::Random,
+                    size: size.map_err(|error| Usage::of("--sample", error))?,
+                },
+                seed: config.random_seed.unwrap_or(1),
+            };
+            let inner = liveness::build(&spec, &start)?;
+            Ok(Box::new(Watched {
+                inner,
+                known: known.clone(),
+            }))
+        })?;
+        let known = look();
+        let told_enough = enough.zip(known.estimate);
+        let met = told_enough.is_some_and(|(enough, estimate)| enough.met(known.alive, &estimate));
+        let finished = met || answered.summary.stop == Stop::Exhausted;
+        let store = finish(&self.directory, finished)?;
+        let file = self
+            .output
+            .clone()
+            .unwrap_or_else(|| self.directory.join("revived.tsv"));
+        let written = verdicts(&store, &file)?;
+        let requests = answered.summary.tally.requests - before;
+        let stopped_by = if met {
+            "alive"
+        } else {
+            answered.summary.stop.name()
+        };
+        let interval = known.estimate.map(|estimate| estimate.interval(confidence));
+        let document = json!({
+            "directory": self.directory.display().to_string(),
+            "policy": self.policy,
+            "pages": stored,
+            "requests": requests,
+            "alive": known.alive,
+            "gone": known.gone,
+            "alive_estimate": known.estimate.map(|estimate| estimate.alive()),
+            "alive_interval": interval,
+            "cost": requests as f64 / known.alive.max(1) as f64,
+            "stopped_by": stopped_by,
+            "verdicts": written,
+            "file": file.display().to_string(),
+        });
+        output.result(&document, || {
+            format!(
+                "{}: {} alive and {} gone of {} pages, {} requests ({:.2} for each alive page); \
+                 stopped by {stopped_by}\n{}\n{} verdicts in {}\n",
+                self.directory.display(),
+                whole(known.alive),
+                whole(known.gone),
+                whole(stored),
+                whole(requests),
+                requests as f64 / known.alive.max(1) as f64,
+                told(known, confidence),
+                whole(written),
+                file.display(),
+            )
+        })?;
+        let short = enough.is_some() && !met && answered.summary.stop != Stop::Exhausted;
+        Ok(if short { Exit::Limit } else { Exit::Done })
+    }
+
+    fn goals(&self, confidence: Confidence) -> anyhow::Result<(Option<Enough>, Option<u64>)> {
+        let (mut enough, mut requests) = (None, None);
+        for goal in &self.until {
+            let wrong = |what: &str| Usage::of("--until", format!("'{goal}': {what}"));
+            match goal.split_once('=') {
+                Some(("alive", share)) => {
+                    let share: Option<f64> = share.parse().ok();
+                    let found = share.and_then(|share| Enough::new(share, confidence));
+                    enough =
+                        Some(found.ok_or_else(|| wrong("give a share above 0 and at most 1"))?);
+                }
+                Some(("requests", count)) => {
+                    let count: Option<u64> = count.parse().ok();
+                    let count = count.filter(|count| *count > 0);
+                    requests = Some(count.ok_or_else(|| wrong("give a whole number above 0"))?);
+                }
+                _ => return Err(wrong("give alive=SHARE or requests=N").into()),
+            }
+        }
+        Ok((enough, requests))
+    }
+}
+
+/// Where the survey began: here, or where one that was not finished did.
+fn begin(store: &mut Store, tick: Tick, mark: &str) -> anyhow::Result<Past> {
+    let unfinished = store
+        .note(NOTE)?
+        .is_some_and(|note| note == mark.as_bytes());
+    if let (true, Some(at)) = (unfinished, store.index().note_at(NOTE)) {
+        return Ok(Past::Since(at));
+    }
+    let entry = Entry::Note {
+        kind: NOTE,
+        bytes: mark.as_bytes(),
+    };
+    Ok(Past::Since(store.append(tick, &entry)))
+}
+
+/// Notes that a survey is over, so that the next one begins anew.
+fn finish(directory: &std::path::Path, finished: bool) -> anyhow::Result<Store> {
+    if !finished {
+        return Ok(Store::look(directory)?);
+    }
+    let mut store = super::live::open(directory)?;
+    let at = store.index().note_at(NOTE).unwrap_or(Position::FIRST);
+    let tick = store.index().latest();
+    let bytes = format!("done {}", at.0);
+    let entry = Entry::Note {
+        kind: NOTE,
+        bytes: bytes.as_bytes(),
+    };
+    store.append(tick, &entry);
+    store.write()?;
+    store.syncer().sync()?;
+    Ok(store)
+}
+
+/// How far it is, in one line.
+fn told(known: Known, confidence: Confidence) -> String {
+    let mut text = format!("{} alive, {} gone", whole(known.alive), whole(known.gone));
+    if let Some(estimate) = known.estimate {
+        let (low, high) = estimate.interval(confidence);
+        let _ = write!(
+            text,
+            "; about {} of all pages are alive ({} to {} at {})",
+            whole(estimate.alive().round() as u64),
+            whole(low),
+            whole(high),
+            percent(confidence.number()),
+        );
+    }
+    text
+}
+
+/// Writes the verdict of every page that has one in the last survey; returns how many.
+fn verdicts(store: &Store, file: &std::path::Path) -> anyhow::Result<u64> {
+    let note = store.note(NOTE)?.unwrap_or_default();
+    let note = String::from_utf8_lossy(&note).into_owned();
+    let begun = note.strip_prefix("done ").and_then(|at| at.parse().ok());
+    let begun = begun.map(Position).or_else(|| store.index().note_at(NOTE));
+    let mut scan = store.scan(begun.unwrap_or(Position::FIRST));
+    let mut lines = String::from("url\tverdict\tevidence\tfinal_url\ttime_ms\n");
+    let mut count = 0;
+    while let Some((_, _, entry)) = scan.next()? {
+        let Entry::Outcome(outcome) = entry else {
+            continue;
+        };
+        let facts = &outcome.facts;
+        let verdict = match outcome.settled {
+            Settled::Fetched(_) if facts.class == ALIVE => "alive",
+            Settled::Failed(Fault::Gone) => "gone",
+            Settled::Failed(Fault::Refused) => "undecided",
+            _ => continue,
+        };
+        let (evidence, landed) = facts
+            .detail
+            .rsplit_once("; at ")
+            .unwrap_or((&facts.detail, ""));
+        let evidence = match (facts.class.as_str(), evidence) {
+            (ALIVE | "soft-404", evidence) => evidence.to_owned(),
+            (class, "") => class.to_owned(),
+            (class, evidence) => format!("{class}: {evidence}"),
+        };
+        let _ = writeln!(
+            lines,
+            "{}\t{verdict}\t{}\t{landed}\t{}",
+            store.url(outcome.page)?,
+            evidence.replace(['\t', '\n'], " "),
+            facts.wall_ms,
+        );
+        count += 1;
+    }
+    write_whole(file, |out| out.write_all(lines.as_bytes()))?;
+    Ok(count)
+}

@@ -1,0 +1,129 @@
+//! What cannot be crawled is said in one line, with the right exit code, and nothing is damaged.
+
+use std::fs;
+use std::path::Path;
+
+use super::crawler::{Crawler, until};
+use super::town::{Plan, Town};
+use crate::run::turnstone;
+
+const TOWN: Plan = Plan {
+    hosts: 1,
+    pages: 12,
+    delay_ms: 0,
+    scale: 1,
+    faults: false,
+};
+
+fn check(folder: &Path, arguments: &str, code: i32, words: &[&str]) {
+    let ran = turnstone(folder, arguments);
+    assert_eq!(ran.code, code, "{arguments}: {}{}", ran.out, ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "one line: {}", ran.err);
+    for word in words {
+        assert!(ran.err.contains(word), "'{word}' is not in: {}", ran.err);
+    }
+}
+
+#[test]
+fn wrong_arguments_make_no_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    fs::write(here.join("file"), "mine").unwrap();
+    check(
+        here,
+        "crawl nonsense -o x",
+        2,
+        &["nonsense", "https://example.org/"],
+    );
+    check(here, "crawl ftp://example.org/ -o x", 2, &["ftp"]);
+    check(here, "crawl -o x", 2, &["SEED"]);
+    check(
+        here,
+        "crawl https://example.org/ -o x",
+        2,
+        &["--contact", "example.org"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o x --until size=3",
+        2,
+        &["--until", "size"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o x --policy lucky",
+        2,
+        &["lucky"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o file --allow-private",
+        2,
+        &["file"],
+    );
+    check(
+        here,
+        "crawl http://127.0.0.1:9/ -o /proc/x --allow-private",
+        1,
+        &["/proc/x"],
+    );
+    assert!(!here.join("x").exists());
+    assert_eq!(fs::read_to_string(here.join("file")).unwrap(), "mine");
+}
+
+#[test]
+fn c6_a_directory_that_is_not_ours_to_take() {
+    let town = Town::open(Plan {
+        delay_ms: 50,
+        ..TOWN
+    });
+    let crawler = Crawler::new(&town.arguments());
+    let directory = crawler.directory();
+    let go_on = format!("crawl -o {}", directory.display());
+    let running = crawler.start();
+    until("it crawls", || town.server.request_count() > 3);
+    let held = turnstone(Path::new("/"), &go_on);
+    assert_eq!(held.code, 1);
+    assert_eq!(held.err.lines().count(), 1, "{}", held.err);
+    let process = format!("process {}", running.id());
+    assert!(held.err.contains(&process), "{}", held.err);
+    assert!(running.wait().success(), "{}", crawler.said());
+
+    let journal = directory.join("store/journal");
+    let whole = fs::read(&journal).unwrap();
+    for (at, byte, word) in [(8, 99, "newer"), (0, b'X', "not a turnstone journal")] {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        fs::write(&journal, &bytes).unwrap();
+        check(Path::new("/"), &go_on, 1, &[word, "store/journal"]);
+        assert_eq!(fs::read(&journal).unwrap(), bytes, "nothing was changed");
+    }
+    // A flipped bit in the middle is refused; nothing is cut.
+    let mut bytes = whole.clone();
+    bytes[whole.len() / 2] ^= 4;
+    fs::write(&journal, &bytes).unwrap();
+    check(Path::new("/"), &go_on, 1, &["damaged at byte"]);
+    assert_eq!(fs::read(&journal).unwrap(), bytes, "nothing was changed");
+
+    fs::write(&journal, &whole).unwrap();
+    let config = directory.join("turnstone.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let line = text.lines().count() + 1;
+    fs::write(&config, text + "\ncolour = \"red\"\n").unwrap();
+    let place = format!("turnstone.toml:{}", line + 1);
+    check(Path::new("/"), &go_on, 2, &["colour", &place]);
+}
+
+#[test]
+fn nobody_answers() {
+    let crawler = Crawler::new("http://127.0.0.1:9/ --allow-private --until time=1s");
+    let code = crawler.start().wait().code();
+    assert_eq!(code, Some(0), "{}", crawler.said());
+    let said = crawler.said();
+    let told: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("http://127.0.0.1:9"))
+        .collect();
+    assert_eq!(told.len(), 1, "{said}");
+    assert!(told[0].contains("refused"), "{said}");
+}

@@ -1,0 +1,453 @@
+//! Is a page still there? A survey asks for heads, and for bodies only where a verdict needs one.
+//!
+//! Each hand-out sends one request at most, so politeness stays the scheduler's alone. A page that
+//! needs another (its body, because HEAD was refused; a random sibling, because the server may
+//! answer 200 to anything) is given back, and the request is sent when it is handed out again.
+//!
+//! A name that does not exist settles all pages of its host, once a second look-up a while later
+//! has confirmed it. Probes are notes in the journal: one for each directory and day, also over
+//! restarts.
+
+use std::collections::HashMap;
+
+use turnstone_fetch::html::Fingerprint;
+use turnstone_fetch::soft404::{HostEvidence, PageFacts, SoftOptions, Verdict, judge};
+use turnstone_fetch::{ErrorClass, FetchError, Method, Redirect, Url};
+use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
+use turnstone_pagestore::{Entry, Facts, Settled};
+
+use crate::hand_out::Job;
+use crate::page;
+use crate::run::{Crawl, CrawlError};
+use crate::verdict;
+
+/// How long after a name was not found it is looked up again, to confirm.
+const CONFIRM_MS: u64 = 60_000;
+/// Times a name must not be found before its host is gone.
+const NOT_FOUND_MIN: u32 = 2;
+
+/// What a survey remembers while it runs.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    options: SoftOptions,
+    /// Pages that need another request.
+    needs: HashMap<PageId, Need>,
+    hosts: HashMap<HostId, HostEvidence>,
+    not_found: HashMap<HostId, u32>,
+    tokens: u64,
+}
+
+/// What a page needs before it can be judged.
+#[derive(Clone, Debug)]
+enum Need {
+    /// Its body.
+    Body,
+    /// What a random sibling answers.
+    Sibling {
+        facts: Box<PageFacts>,
+        has_body: bool,
+        url: Url,
+        directory: String,
+    },
+}
+
+impl Survey {
+    pub(crate) fn new(options: SoftOptions, token: u64) -> Self {
+        Self {
+            options,
+            needs: HashMap::new(),
+            hosts: HashMap::new(),
+            not_found: HashMap::new(),
+            tokens: token,
+        }
+    }
+
+    fn token(&mut self) -> u64 {
+        self.tokens = self
+            .tokens
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.tokens
+    }
+}
+
+impl<P: Policy> Crawl<P> {
+    /// A page of a survey may be asked for now: asks what is to be known next.
+    pub(crate) fn survey_ask(
+        &mut self,
+        (page, host): (PageId, HostId),
+        url: Url,
+        delay_ms: u64,
+    ) -> Result<(), CrawlError> {
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey asks so");
+        };
+        if survey
+            .not_found
+            .get(&host)
+            .is_some_and(|times| *times >= NOT_FOUND_MIN)
+        {
+            self.visit(host, Visit::Spared);
+            let facts = Facts::refused("dns-nxdomain", "its host does not exist any more");
+            self.settle(page, Settled::Failed(Fault::Gone), &[], facts);
+            return Ok(());
+        }
+        let job = match survey.needs.get(&page).cloned() {
+            None => Job::Page(self.survey_job(page, url, Method::Head, delay_ms)),
+            Some(Need::Body) => Job::Page(self.survey_job(page, url, Method::Get, delay_ms)),
+            Some(Need::Sibling {
+                facts,
+                has_body,
+                url: sibling,
+                directory,
+            }) => {
+                if self.knows_sibling(host, &sibling, &directory)? {
+                    self.visit(host, Visit::Spared);
+                    return self.weigh(page, host, *facts, has_body, Facts::default());
+                }
+                Job::Sibling {
+                    page,
+                    host,
+                    directory,
+                    job: self.survey_job(page, sibling, Method::Get, delay_ms),
+                }
+            }
+        };
+        self.requests_open += 1;
+        self.jobs.push(job);
+        Ok(())
+    }
+
+    fn survey_job(&self, page: PageId, url: Url, method: Method, delay_ms: u64) -> page::Job {
+        page::Job {
+            page,
+            url,
+            method,
+            validators: None,
+            copy: None,
+            body_bytes_max: self.plan.body_bytes_max,
+            delay_ms,
+            rest: self.clock.span(delay_ms),
+        }
+    }
+
+    /// Whether a directory was probed within a day; looks in the journal too.
+    fn knows_sibling(
+        &mut self,
+        host: HostId,
+        url: &Url,
+        directory: &str,
+    ) -> Result<bool, CrawlError> {
+        let now_s = self.clock.seconds(self.now);
+        let Some(survey) = &mut self.survey else {
+            return Ok(false);
+        };
+        let age_max = survey.options.probe_age_max_s;
+        let evidence = survey.hosts.entry(host).or_default();
+        if evidence.probe(directory, now_s, age_max).is_some() {
+            return Ok(true);
+        }
+        let Some(saved) = self.store.note(&note_kind(url, directory))? else {
+            return Ok(false);
+        };
+        if let Some((at_s, facts)) = restore(&saved, url) {
+            evidence.add_probe(directory, facts, at_s);
+        }
+        Ok(evidence.probe(directory, now_s, age_max).is_some())
+    }
+
+    /// The head or body of a surveyed page came.
+    pub(crate) fn survey_came(&mut self, report: page::Report) -> Result<(), CrawlError> {
+        let page::Report {
+            page,
+            url,
+            method,
+            took,
+            delay_ms,
+            result,
+            ..
+        } = report;
+        let host = self.store.index().host(page);
+        let sent_at = result.as_ref().map(|answer| answer.sent_at);
+        self.rest_since(host, sent_at.ok(), delay_ms);
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => return self.survey_failed(page, host, &error),
+        };
+        if let Some(survey) = &mut self.survey {
+            survey.not_found.remove(&host);
+        }
+        let (verdict, class, detail, mood) = verdict::of_answer(&verdict::Answered {
+            status: answer.status,
+            redirect: &answer.redirect,
+            truncation: answer.truncation,
+            conditional: false,
+            retry_after: answer.retry_after,
+            took,
+        });
+        self.rest(host, mood);
+        let mut facts = answer.facts;
+        facts.class = class;
+        if !detail.is_empty() {
+            facts.detail = detail;
+        }
+        let head = method == Method::Head;
+        let seen = match (&verdict, &answer.redirect) {
+            (verdict::Verdict::Moved(_), Redirect::To { url: to, .. }) => {
+                facts.detail = to.as_str().to_owned();
+                PageFacts::of_status(&url, to, 200)
+            }
+            (verdict::Verdict::Fetched, _) => answer.soft.map_or_else(
+                || PageFacts::of_status(&url, &url, answer.status),
+                |soft| *soft,
+            ),
+            (verdict::Verdict::Failed(Fault::Gone), _) => {
+                self.settle(page, Settled::Failed(Fault::Gone), &[], facts);
+                return Ok(());
+            }
+            // Many servers refuse HEAD in many ways: a body is the better question.
+            _ if head => return self.needs(page, Need::Body, facts),
+            (verdict::Verdict::Retry, _) => return self.try_again(page, facts),
+            _ => {
+                self.settle(page, Settled::Failed(Fault::Refused), &[], facts);
+                return Ok(());
+            }
+        };
+        if let Some(survey) = &mut self.survey {
+            survey.hosts.entry(host).or_default().add_page(&seen);
+        }
+        self.weigh(page, host, seen, !head, facts)
+    }
+
+    /// Judges a page by what was seen of it, or asks for more.
+    fn weigh(
+        &mut self,
+        page: PageId,
+        host: HostId,
+        seen: PageFacts,
+        has_body: bool,
+        facts: Facts,
+    ) -> Result<(), CrawlError> {
+        let now_s = self.clock.seconds(self.now);
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey weighs");
+        };
+        let token = survey.token();
+        let evidence = survey.hosts.entry(host).or_default();
+        let verdict = judge(&seen, evidence, now_s, token, &survey.options);
+        // A head says nothing about text: where the server answers 200 to anything, only the body
+        // can tell.
+        let redirected = seen.is_redirected();
+        let probed =
+            |directory: &str| evidence.probe(directory, now_s, survey.options.probe_age_max_s);
+        let directory = turnstone_fetch::soft404::directory_of(&seen.requested);
+        let liar = probed(&directory).is_some_and(|sibling| !sibling.is_hard_gone());
+        if liar && !has_body && !redirected {
+            return self.needs(page, Need::Body, facts);
+        }
+        let (alive, evidence) = match verdict {
+            Verdict::Probe { url, directory } => {
+                let need = Need::Sibling {
+                    facts: Box::new(seen),
+                    has_body,
+                    url,
+                    directory,
+                };
+                return self.needs(page, need, facts);
+            }
+            Verdict::Alive(evidence) => (true, evidence),
+            Verdict::HardGone(evidence) | Verdict::SoftGone(evidence) => (false, evidence),
+            Verdict::Unknown(evidence) => {
+                let mut facts = facts;
+                facts.detail = words(&evidence);
+                return self.try_again(page, facts);
+            }
+        };
+        survey.needs.remove(&page);
+        self.conclude(page, alive, words(&evidence), seen, facts)
+    }
+
+    /// Settles a page with its verdict. What was stored of it stays what it was.
+    fn conclude(
+        &mut self,
+        page: PageId,
+        alive: bool,
+        evidence: String,
+        seen: PageFacts,
+        mut facts: Facts,
+    ) -> Result<(), CrawlError> {
+        let landed = seen
+            .is_redirected()
+            .then(|| seen.landed.as_str().to_owned());
+        facts.detail = match landed {
+            Some(landed) => format!("{evidence}; at {landed}"),
+            None => evidence,
+        };
+        facts.status = seen.status;
+        facts.wall_ms = self.clock.wall_ms();
+        if !alive {
+            facts.class = "soft-404".into();
+            self.settle(page, Settled::Failed(Fault::Gone), &[], facts);
+            return Ok(());
+        }
+        facts.class = ALIVE.into();
+        if let Some(copy) = self.store.copy(page)? {
+            facts.text_hash = copy.text_hash;
+            facts.simhash = copy.simhash;
+            facts.words = copy.words;
+            facts.title = copy.title;
+            facts.mime = copy.mime;
+            facts.digest = copy.digest;
+            facts.etag = copy.etag;
+            facts.last_modified = copy.last_modified;
+        }
+        let mut buffer = Vec::new();
+        let links = self.store.links_of(page, &mut buffer).to_vec();
+        self.settle(page, Settled::Fetched(Change::Unchanged), &links, facts);
+        Ok(())
+    }
+
+    /// Gives a page back until it is handed out for its next request.
+    fn needs(&mut self, page: PageId, need: Need, mut facts: Facts) -> Result<(), CrawlError> {
+        if let Some(survey) = &mut self.survey {
+            survey.needs.insert(page, need);
+        }
+        facts.class = String::new();
+        facts.attempts = self.attempts(page)?;
+        self.lose(page, facts);
+        Ok(())
+    }
+
+    /// A random sibling answered: remembered, and the page that needed it is judged.
+    pub(crate) fn sibling_came(
+        &mut self,
+        host: HostId,
+        directory: &str,
+        report: page::Report,
+    ) -> Result<(), CrawlError> {
+        self.requests_open -= 1;
+        let page::Report {
+            page,
+            url,
+            delay_ms,
+            result,
+            ..
+        } = report;
+        let sent_at = result.as_ref().map(|answer| answer.sent_at);
+        self.rest_since(host, sent_at.ok(), delay_ms);
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => return self.survey_failed(page, host, &error),
+        };
+        let sibling = match &answer.redirect {
+            Redirect::To { url: to, .. } => PageFacts::of_status(&url, to, 200),
+            Redirect::None | Redirect::Refused(_) => answer.soft.map_or_else(
+                || PageFacts::of_status(&url, &url, answer.status),
+                |soft| *soft,
+            ),
+        };
+        let now_s = self.clock.seconds(self.now);
+        let saved = save(now_s, &sibling);
+        let kind = note_kind(&url, directory);
+        let entry = Entry::Note {
+            kind: &kind,
+            bytes: &saved,
+        };
+        self.store.append(self.now, &entry);
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey probes");
+        };
+        let evidence = survey.hosts.entry(host).or_default();
+        evidence.add_probe(directory, sibling, now_s);
+        let facts = Facts {
+            requests: answer.facts.requests,
+            body_bytes: answer.facts.body_bytes,
+            ..Facts::default()
+        };
+        match survey.needs.get(&page).cloned() {
+            Some(Need::Sibling {
+                facts: seen,
+                has_body,
+                ..
+            }) => self.weigh(page, host, *seen, has_body, facts),
+            Some(Need::Body) | None => {
+                self.lose(page, facts);
+                Ok(())
+            }
+        }
+    }
+
+    /// No answer. A name that is not found is looked up once more before its host is given up.
+    pub(crate) fn survey_failed(
+        &mut self,
+        page: PageId,
+        host: HostId,
+        error: &FetchError,
+    ) -> Result<(), CrawlError> {
+        if error.class != ErrorClass::DnsNxdomain {
+            return self.failed(page, error);
+        }
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey asks so");
+        };
+        let times = survey.not_found.entry(host).or_default();
+        *times += 1;
+        if *times >= NOT_FOUND_MIN {
+            return self.failed(page, error);
+        }
+        self.hold(host, self.now.plus(CONFIRM_MS));
+        self.give_back(page, "dns-nxdomain", "to be confirmed".into())
+    }
+}
+
+/// The class of a page that a survey found alive.
+pub const ALIVE: &str = "alive";
+
+fn words(evidence: &[turnstone_fetch::soft404::Evidence]) -> String {
+    let words: Vec<String> = evidence.iter().map(ToString::to_string).collect();
+    words.join("; ")
+}
+
+fn note_kind(url: &Url, directory: &str) -> String {
+    let origin = turnstone_fetch::urls::origin_of(url);
+    format!("probe {origin}{directory}")
+}
+
+/// What is remembered of a probe: when, status, where it landed, title, fingerprint.
+fn save(now_s: u64, facts: &PageFacts) -> Vec<u8> {
+    let fingerprint = facts.fingerprint;
+    let text = format!(
+        "{now_s}\n{}\n{}\n{} {} {}\n{}\n{}",
+        facts.status,
+        facts.landed,
+        fingerprint.text_hash,
+        fingerprint.simhash,
+        fingerprint.words,
+        u8::from(facts.password_field),
+        facts.title.replace('\n', " "),
+    );
+    text.into_bytes()
+}
+
+fn restore(saved: &[u8], requested: &Url) -> Option<(u64, PageFacts)> {
+    let text = str::from_utf8(saved).ok()?;
+    let mut lines = text.splitn(6, '\n');
+    let at_s = lines.next()?.parse().ok()?;
+    let status = lines.next()?.parse().ok()?;
+    let landed = Url::parse(lines.next()?).ok()?;
+    let mut numbers = lines.next()?.split(' ').map(str::parse);
+    let mut number = || numbers.next()?.ok();
+    let fingerprint = Fingerprint {
+        text_hash: number()?,
+        simhash: number()?,
+        words: number()?,
+    };
+    let password_field = lines.next()? == "1";
+    let title = lines.next()?.to_owned();
+    let mut facts = PageFacts::of_status(requested, &landed, status);
+    facts.fingerprint = fingerprint;
+    facts.password_field = password_field;
+    facts.full_title.clone_from(&title);
+    facts.title = title;
+    Some((at_s, facts))
+}

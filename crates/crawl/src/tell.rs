@@ -1,0 +1,83 @@
+//! What happens is written to the journal and told to the scheduler: always both, in this order.
+//!
+//! Nothing else in this crate tells the scheduler anything, so the journal has it all.
+
+use turnstone_frontier::{Event, Fault, HostId, PageId, Policy, Tick, Visit};
+use turnstone_pagestore::{Entry, Facts, Links, Outcome, Position, Settled};
+
+use crate::run::Crawl;
+use crate::view::{self, View, Viewed};
+
+impl<P: Policy> Crawl<P> {
+    /// A page is settled.
+    pub(crate) fn settle(
+        &mut self,
+        page: PageId,
+        settled: Settled,
+        links: &[PageId],
+        facts: Facts,
+    ) {
+        self.entries += 1;
+        let outcome = Outcome {
+            page,
+            settled,
+            links: Links::Ids(links),
+            before: Position::default(),
+            facts,
+        };
+        self.store.settle(self.now, outcome);
+        let mut buffer = Vec::new();
+        let Some(event) = view::event(&self.view, page, settled, links, &mut buffer) else {
+            return;
+        };
+        let known = Viewed {
+            view: &self.view,
+            links: &self.store,
+        };
+        self.scheduler.observe(&event, self.now, &known);
+    }
+
+    /// A host is not to be asked before a tick.
+    pub(crate) fn hold(&mut self, host: HostId, until: Tick) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Held { host, until });
+        let event = Event::Held { host, until };
+        self.scheduler.observe(&event, self.now, &self.store);
+    }
+
+    /// Something happens at a host beside its pages.
+    pub(crate) fn visit(&mut self, host: HostId, visit: Visit) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Visit { host, visit });
+        self.scheduler.visit(host, visit, self.now);
+    }
+
+    /// Two hosts are served by one address.
+    pub(crate) fn join(&mut self, host: HostId, with: HostId) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Joined { host, with });
+        self.scheduler.join(host, with, self.now);
+    }
+
+    /// A page was handed out.
+    pub(crate) fn handed_out(&mut self, page: PageId) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::HandOut { page });
+    }
+
+    /// A page is announced: told to the scheduler, for it stands in the journal already.
+    pub(crate) fn announced(&mut self, page: PageId, host: HostId, refused: bool) {
+        self.entries += 1;
+        if !matches!(self.view, View::All) {
+            return;
+        }
+        let seed = false;
+        let event = Event::Discovered { page, host, seed };
+        self.scheduler.observe(&event, self.now, &self.store);
+        if refused {
+            let fault = Fault::Refused;
+            let event = Event::Failed { page, fault };
+            self.scheduler.observe(&event, self.now, &self.store);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Requests to a recorded web under a virtual clock.
+//!
+//! With politeness off every request is answered at once, one after the other, as the papers count
+//! them. With a delay, requests to different hosts run side by side, each answered after a fixed
+//! time, and the clock jumps to whatever comes first.
+
+use std::collections::BTreeSet;
+
+use turnstone_frontier::{Next, PageId, Policy, Politeness, Scheduler, Tick};
+
+/// How long a recorded host takes to answer when politeness is on.
+const ANSWER_MS: u64 = 200;
+
+/// The clock, and the requests under way.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    is_polite: bool,
+    now: Tick,
+    /// By the time of their answer.
+    answers: BTreeSet<(Tick, PageId)>,
+    made: u64,
+}
+
+impl Requests {
+    /// None yet, at the beginning of time.
+    pub(crate) fn new(politeness: Politeness) -> Self {
+        Self {
+            is_polite: politeness != Politeness::OFF,
+            now: Tick(0),
+            answers: BTreeSet::new(),
+            made: 0,
+        }
+    }
+
+    /// Goes on until a page is to be answered for. None when nothing is left to ask for.
+    #[inline]
+    pub(crate) fn next<P: Policy>(&mut self, scheduler: &mut Scheduler<P>) -> Option<PageId> {
+        loop {
+            match scheduler.next(self.now) {
+                Next::Fetch(page) => {
+                    self.made += 1;
+                    if !self.is_polite {
+                        return Some(page);
+                    }
+                    self.answers.insert((self.now.plus(ANSWER_MS), page));
+                }
+                Next::WaitUntil(tick) => match self.answers.first() {
+                    Some(&(answer, _)) if answer <= tick => return self.first_answer(),
+                    _ => self.now = tick,
+                },
+                Next::Empty => return self.first_answer(),
+            }
+        }
+    }
+
+    /// The virtual time that has passed.
+    pub(crate) fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// The same in seconds, if requests take any.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        self.is_polite.then(|| self.now.0 as f64 / 1000.0)
+    }
+
+    /// How many were made.
+    pub(crate) fn made(&self) -> u64 {
+        self.made
+    }
+
+    fn first_answer(&mut self) -> Option<PageId> {
+        let (tick, page) = self.answers.pop_first()?;
+        self.now = self.now.max(tick);
+        Some(page)
+    }
+}
