@@ -5,8 +5,8 @@
 //! taking in merges all runs. Each run begins with a line that says how far the sources were read
 //! when it was written: what is on disk is never read again after a kill.
 //!
-//! Cost: the bound in memory, 400 KB for each run while merging; on disk the text of URLs and links,
-//! packed. Limits: [`RUNS_MAX`].
+//! Cost: the bound in memory, a window of 128 KB and its buffers for each run while merging; on disk
+//! the text of URLs and links, packed. Limits: [`RUNS_MAX`].
 //! Invariant: a run is whole or not there; the merge has one order, whatever was killed when.
 
 use std::cmp::Reverse;
