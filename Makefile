@@ -5,13 +5,9 @@ TURNSTONE = target/release/turnstone
 
 .PHONY: demo test soak check lint build bench conformance fuzz clean
 
-## demo: generate a small web, compare the coverage policies on it, write demo/report.html
+## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
-	mkdir -p demo
-	$(TURNSTONE) generate graph --pages 50000 --output demo/web
-	$(TURNSTONE) backtest coverage demo/web --trusted top:10 \
-	    --report demo/report.html --plot demo/coverage.svg
-	@echo "Open demo/report.html to see the curves."
+	$(TURNSTONE) demo --output demo
 
 ## test: everything CI runs: format, lints, all tests of all crates
 test: check
