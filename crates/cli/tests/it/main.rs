@@ -5,6 +5,7 @@ mod bad_input;
 mod changes;
 mod coverage;
 mod discovery;
+mod e2e;
 mod import;
 mod importance;
 mod live;
