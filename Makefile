@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: demo test soak check lint build bench conformance fuzz clean
+.PHONY: demo test soak check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
@@ -36,6 +36,14 @@ bench:
 conformance:
 	$(CARGO) run --release --quiet -p turnstone-fetch --example conformance -- $(DATA)
 	$(CARGO) run --release --quiet -p turnstone-fetch --example conformance_ssrf -- $(DATA)/ssrf/addresses.json
+
+## e2e: the live commands on recorded sites against the record and the lab; DATA holds histories,
+## E2E are further options (e2e --help), SOFT404 a file of sites that say 200 to anything
+e2e: build
+	$(CARGO) run --release --quiet -p turnstone --example e2e -- $(DATA) $(E2E)
+ifdef SOFT404
+	$(CARGO) run --release --quiet -p turnstone --example e2e -- --soft404 $(SOFT404)
+endif
 
 ## fuzz: run every fuzz target for SECONDS; needs a nightly toolchain and cargo-fuzz
 FUZZ ?= robots canonical_key links sitemap feed heads chunks

@@ -103,6 +103,17 @@ impl Plan {
 }
 
 impl Plan {
+    /// What is read of a page. A survey also needs its text, to hold it against a sibling's.
+    pub(crate) fn page_limits(&self) -> PageLimits {
+        let mut limits = self.pages.clone();
+        if self.survey.is_some() {
+            limits.text_bytes_max = limits
+                .text_bytes_max
+                .max(PageLimits::default().text_bytes_max);
+        }
+        limits
+    }
+
     /// After how many entries a checkpoint is due. Writing one costs as much as there are pages,
     /// and saves folding the entries since: so it is due when as much has happened.
     pub fn checkpoint_due(&self, pages: u64) -> u64 {

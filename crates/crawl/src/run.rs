@@ -195,7 +195,7 @@ impl<P: Policy> Crawl<P> {
             client,
             keyer: store.keyer(),
             keys: plan.keys.clone(),
-            limits: plan.pages.clone(),
+            limits: plan.page_limits(),
             agent: plan.agent.clone(),
             obey_nofollow: plan.obey_nofollow,
             surveys: plan.survey.is_some(),

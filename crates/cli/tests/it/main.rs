@@ -6,6 +6,7 @@ mod changes;
 mod coverage;
 mod demo;
 mod discovery;
+mod e2e;
 mod import;
 mod importance;
 mod live;

@@ -1,0 +1,197 @@
+//! `make e2e DATA=PATH`: the live commands on recorded sites, against the record and the lab.
+//!
+//! Serves the histories below a path at a date, crawls them with the real binary, moves the date,
+//! and runs `revive`, `discover` and `refresh`, each on a copy of the crawl directory: every site
+//! alone, then all sites in one directory, with one connection and with the default. Prints what
+//! each found and what it cost, predicted and live. Exit code 1 when a verdict is not what the record
+//! says, or a figure is off by more than a share.
+#![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
+
+mod rehearsal;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use turnstone_lab::history::History;
+use turnstone_lab::web::open_histories;
+
+use rehearsal::Command;
+use rehearsal::live::Live;
+use rehearsal::soft404::unmask;
+use rehearsal::stage::{Row, Stage};
+
+/// By how much live may be off what was predicted.
+const OFF_MAX: f64 = 0.05;
+/// The least share of vanished pages that must be called gone.
+const RECALL_MIN: f64 = 0.9;
+
+/// Compare the live commands with the record and the lab
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// A history, or a folder of histories
+    #[arg(required_unless_present = "soft404")]
+    data: Option<PathBuf>,
+    /// The binary
+    #[arg(long, default_value = "target/release/turnstone")]
+    turnstone: PathBuf,
+    /// When sites are crawled, as a share of their snapshots
+    #[arg(long, default_value_t = 0.6)]
+    from: f64,
+    /// When the questions are asked
+    #[arg(long, default_value_t = 0.9)]
+    to: f64,
+    /// Pages asked by a round of discovery
+    #[arg(long, value_delimiter = ',', default_value = "10,100")]
+    discover: Vec<u64>,
+    /// Shares of the stored pages asked by a refresh
+    #[arg(long, value_delimiter = ',', default_value = "0.05,0.2")]
+    refresh: Vec<f64>,
+    /// The share of the stored pages that a survey with a budget has requests for
+    #[arg(long, default_value_t = 0.2)]
+    revive: f64,
+    /// Only sites whose name contains this
+    #[arg(long, default_value = "")]
+    site: String,
+    /// Leave out the runs on each site alone
+    #[arg(long)]
+    together: bool,
+    /// Instead, a file of sites whose servers say 200 to anything
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    soft404: Option<PathBuf>,
+}
+
+/// What was run: on which sites, with how many connections.
+pub(crate) struct Run {
+    pub(crate) name: String,
+    pub(crate) stored: [u64; 2],
+    pub(crate) rows: Vec<Row>,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    if let Some(file) = &arguments.soft404 {
+        return arguments.unmask(file);
+    }
+    let mut histories: Vec<Arc<History>> = Vec::new();
+    for history in open_histories(arguments.data.as_deref().unwrap_or(Path::new(".")))? {
+        let history = history?;
+        if history.site.contains(&arguments.site) {
+            histories.push(Arc::new(history));
+        }
+    }
+    anyhow::ensure!(!histories.is_empty(), "no site is called so");
+    let mut alone = Vec::new();
+    if !arguments.together {
+        for history in &histories {
+            let sites = std::slice::from_ref(history);
+            alone.push(arguments.run(&history.site, sites, None)?);
+        }
+        println!("{}", tables::by_site(&alone));
+        println!("{}", tables::sums(&alone));
+    }
+    let mut together = Vec::new();
+    if histories.len() > 1 {
+        for connections in [Some(1), None] {
+            let name = match connections {
+                Some(count) => format!("{count} connection"),
+                None => "64 connections".to_owned(),
+            };
+            together.push(arguments.run(&name, &histories, connections)?);
+        }
+        println!("{}", tables::together(&together));
+    }
+    let mut failed = false;
+    for run in alone.iter().chain(&together) {
+        for row in &run.rows {
+            let off = row.off();
+            failed |= row.wrong > 0 || off > OFF_MAX;
+            if row.wrong > 0 {
+                println!("{} {:?}: {} wrong", run.name, row.command, row.wrong);
+                row.wrong_words
+                    .iter()
+                    .for_each(|words| println!("  {words}"));
+            }
+            if off > OFF_MAX {
+                println!(
+                    "{} {:?}: off by {:.1} %",
+                    run.name,
+                    row.command,
+                    off * 100.0
+                );
+            }
+        }
+    }
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+impl Arguments {
+    /// Pages that vanish behind servers that say 200 to anything.
+    fn unmask(&self, file: &Path) -> anyhow::Result<ExitCode> {
+        let sites = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+        let live = Live {
+            turnstone: &self.turnstone,
+            connections: None,
+            clock_scale: 1,
+        };
+        let found = unmask(&sites, live)?;
+        let (recall, [real, called_gone]) = (found.recall(), found.real);
+        println!(
+            "{} of {} vanished pages called gone",
+            found.gone[1], found.gone[0]
+        );
+        println!("{called_gone} of {real} real pages called gone");
+        println!(
+            "{} of {} undecidable pages called gone",
+            found.unknown[1], found.unknown[0]
+        );
+        println!(
+            "{} directories probed, at most {} times",
+            found.probed[0], found.probed[1]
+        );
+        found.words.iter().for_each(|words| println!("  {words}"));
+        let held = recall >= RECALL_MIN && called_gone == 0 && found.probed[1] <= 1;
+        Ok(ExitCode::from(u8::from(!held)))
+    }
+
+    fn run(
+        &self,
+        name: &str,
+        histories: &[Arc<History>],
+        connections: Option<usize>,
+    ) -> anyhow::Result<Run> {
+        eprint!("{name}: crawling\r");
+        let live = Live {
+            turnstone: &self.turnstone,
+            connections,
+            clock_scale: 1,
+        };
+        let mut stage = Stage::set(histories, [self.from, self.to], live)?;
+        let stored = stage.stored;
+        let share = |share: f64| ((stored[1] as f64 * share) as u64).max(1);
+        let mut commands = vec![
+            Command::Revive(None),
+            Command::Revive(Some(share(self.revive).max(10))),
+        ];
+        commands.extend(
+            self.discover
+                .iter()
+                .map(|budget| Command::Discover(*budget)),
+        );
+        commands.extend(
+            self.refresh
+                .iter()
+                .map(|part| Command::Refresh(share(*part))),
+        );
+        let mut rows = Vec::new();
+        for command in commands {
+            eprint!("\x1b[K{name}: {} stored, {command:?}\r", stored[1]);
+            rows.push(stage.ask(command, live)?);
+        }
+        eprint!("\x1b[K");
+        let name = name.to_owned();
+        Ok(Run { name, stored, rows })
+    }
+}
