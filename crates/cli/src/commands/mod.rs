@@ -4,6 +4,7 @@ mod backtest;
 mod bonus;
 mod completions;
 mod crawl;
+mod demo;
 mod directory;
 mod discover;
 mod export;
@@ -31,6 +32,8 @@ use crate::output::Output;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Serve a made-up web on loopback, crawl it live, and show what came of it
+    Demo(demo::Demo),
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
     /// Tell where a crawl stands, while it runs or after
@@ -79,6 +82,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {
+            Self::Demo(command) => command.run(output),
             Self::Crawl(command) => command.run(output),
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),

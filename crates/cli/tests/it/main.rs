@@ -4,6 +4,7 @@
 mod bad_input;
 mod changes;
 mod coverage;
+mod demo;
 mod discovery;
 mod import;
 mod importance;

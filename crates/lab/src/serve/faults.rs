@@ -30,10 +30,11 @@ pub(super) enum Kind {
     Slow { wait_ms: u64 },
     Drip { bytes: usize, every_ms: u64 },
     Truncate { share: f64 },
+    Gone { status: u16 },
 }
 
 /// The faults a share of the paths has, in the order in which they show.
-pub(super) const KINDS: [&str; 8] = [
+pub(super) const KINDS: [&str; 9] = [
     "reset",
     "half-head",
     "5xx",
@@ -42,6 +43,7 @@ pub(super) const KINDS: [&str; 8] = [
     "slow",
     "drip",
     "truncate",
+    "gone",
 ];
 
 /// A fault, how many paths have it, and how soon they lose it.
@@ -50,6 +52,8 @@ struct Fault {
     /// Its place in [`KINDS`].
     order: usize,
     kind: Kind,
+    /// The only host that has it, if it is not all.
+    host: Option<usize>,
     rate: f64,
     recover: f64,
 }
@@ -145,7 +149,9 @@ impl Faults {
         let shows = |fault: &&Fault| {
             let draw = |attempt: u64| share(mix(&[self.seed, fault.order as u64, path, attempt]));
             let last = u64::from(request.attempt.min(ATTEMPTS_MAX));
-            draw(0) < fault.rate && !(1..=last).any(|attempt| draw(attempt) < fault.recover)
+            fault.host.is_none_or(|host| host == request.host)
+                && draw(0) < fault.rate
+                && !(1..=last).any(|attempt| draw(attempt) < fault.recover)
         };
         self.faults.iter().find(shows).map(|fault| fault.kind)
     }
@@ -167,7 +173,7 @@ impl Kind {
     pub(super) fn instead(self, request: &Request<'_>) -> Option<Answer> {
         Some(match self {
             Self::Reset => Answer::status(200).deliver(Delivery::Reset),
-            Self::Server { status } => Answer::status(status),
+            Self::Gone { status } | Self::Server { status } => Answer::status(status),
             Self::TooMany { retry_after_s } => {
                 Answer::status(429).header("Retry-After", retry_after_s.to_string())
             }
@@ -193,7 +199,10 @@ impl Kind {
                 bytes: (body_bytes as f64 * share) as usize,
             },
             Self::Reset => Delivery::Reset,
-            Self::Server { .. } | Self::TooMany { .. } | Self::Redirect { .. } => Delivery::Whole,
+            Self::Gone { .. }
+            | Self::Server { .. }
+            | Self::TooMany { .. }
+            | Self::Redirect { .. } => Delivery::Whole,
         }
     }
 }
@@ -206,11 +215,16 @@ fn fault(item: &str, name: &str, given: &mut Parameters) -> Result<Fault, SpecEr
         SpecError::new(item, what)
     })?;
     let rate = given.share("rate", 1.0)?;
-    let recover = given.share("recover", if name == "redirect" { 0.0 } else { 0.5 })?;
+    let lasts = matches!(name, "gone" | "redirect");
+    let recover = given.share("recover", if lasts { 0.0 } else { 0.5 })?;
+    let host = given.optional("host", 0..=u64::from(u32::MAX))?;
     let kind = match name {
         "reset" => Kind::Reset,
         "half-head" => Kind::HalfHead {
             hold_ms: given.whole("ms", 60_000, 1..=spec::MS_MAX)?,
+        },
+        "gone" => Kind::Gone {
+            status: given.whole("status", 404, 400..=499)? as u16,
         },
         "5xx" => Kind::Server {
             status: given.whole("status", 503, 500..=599)? as u16,
@@ -236,6 +250,7 @@ fn fault(item: &str, name: &str, given: &mut Parameters) -> Result<Fault, SpecEr
     Ok(Fault {
         order,
         kind,
+        host: host.map(|host| host as usize),
         rate,
         recover,
     })

@@ -74,11 +74,19 @@ impl Parameters {
         default: u64,
         bounds: RangeInclusive<u64>,
     ) -> Result<u64, SpecError> {
+        Ok(self.optional(key, bounds)?.unwrap_or(default))
+    }
+
+    pub(super) fn optional(
+        &mut self,
+        key: &'static str,
+        bounds: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, SpecError> {
         let Some(text) = self.word(key)? else {
-            return Ok(default);
+            return Ok(None);
         };
         let number = text.parse().ok().filter(|number| bounds.contains(number));
-        number.ok_or_else(|| {
+        number.map(Some).ok_or_else(|| {
             let (low, high) = (bounds.start(), bounds.end());
             let what = format!("{key} must be a whole number from {low} to {high}, not '{text}'");
             SpecError::new(&self.item, what)

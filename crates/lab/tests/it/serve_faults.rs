@@ -70,6 +70,25 @@ fn errors_recover_as_told() {
 }
 
 #[test]
+fn a_fault_of_one_host_leaves_the_others_alone() {
+    let web = GraphWeb {
+        graph: LinkGraph::from_links(4, &[(0, 1), (1, 2), (2, 3)]),
+        urls: None,
+    };
+    let look = GraphPages {
+        hosts: 2,
+        ..GraphPages::default()
+    };
+    let options = Options {
+        faults: Faults::parse("gone:host=1", 1).unwrap(),
+        ..Options::default()
+    };
+    let handle = start(Web::graph(web, look), options).unwrap();
+    let asked = [0, 1, 2, 3, 1].map(|number| get(&page(&handle, number)).status);
+    assert_eq!(asked, [200, 404, 200, 404, 404], "what is gone stays gone");
+}
+
+#[test]
 fn a_reset_is_a_reset() {
     let handle = ring(3, "reset:recover=0", 1);
     let fault = try_get(&page(&handle, 0)).unwrap_err();

@@ -8,12 +8,12 @@ mod until;
 
 pub(crate) use asked::{Crawl, plan, seeds};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use turnstone_crawl::fold::{self, Founding, Past};
-use turnstone_crawl::{Clock, Parts, Stop, Summary, sow};
+use turnstone_crawl::{Clock, Parts, Stop, Summary, Until, sow};
 use turnstone_fetch::Client;
 
 use self::config::Config;
@@ -25,69 +25,97 @@ use crate::output::Output;
 impl Crawl {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let directory = self.output.as_path();
-        let known = Config::read(directory)?;
-        let config = self.merged(known.clone())?;
-        let chosen = Chosen::read(&config)?;
-        let seeds = seeds(&config)?;
-        let plan = plan(&config, &seeds, chosen.proves())?;
-        let client = live::client_config(&config, &plan, self.hosts_file.as_deref())?;
-        let mut store = live::open(directory)?;
-        if known.as_ref() != Some(&config) {
-            config.write(directory)?;
-        }
-        let clock = Clock::resume(store.index(), self.clock_scale);
-        sow(&mut store, &seeds, &plan.keys, clock.now());
-        store.write()?;
-        if store.torn_bytes() > 0 {
-            let cut = store.torn_bytes();
-            output.note(&format!(
-                "{}: {cut} half-written bytes were cut",
-                directory.display()
-            ));
-        }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .context("cannot start the network runtime")?;
-        let goal = plan.until.coverage;
-        let summary = runtime.block_on(async {
-            let folded = {
-                let identity = chosen.identity(store.index().seeds());
-                let founding = Founding {
-                    plan: &plan,
-                    identity: &identity,
-                    past: Past::All,
-                };
-                let seeds = store.index().seeds().to_vec();
-                chosen.make(&seeds)?;
-                fold::fold(&store, founding, || {
-                    chosen.make(&seeds).expect("it was made a moment ago")
-                })?
-            };
-            let archive = live::archive(directory, &store, &config)?;
-            let parts = Parts {
-                identity: chosen.identity(store.index().seeds()),
-                folded,
-                client: Client::new(client)?,
-                clock,
-                archive,
-                plan,
-                store,
-            };
-            live::drive(parts, directory, live::Watch::default()).await
-        });
-        let summary = summary.inspect(|summary| {
-            if summary.abandoned == 0 {
-                let said = runtime.block_on(report(directory.to_owned()));
-                output.note(&said);
-            }
-        });
-        // Tasks that were abandoned need not be waited for.
-        runtime.shutdown_timeout(Duration::from_millis(100));
-        let summary = summary?;
+        let config = self.merged(Config::read(directory)?)?;
+        let (summary, until) = carry_out(
+            Order {
+                directory,
+                config: &config,
+                hosts_file: self.hosts_file.as_deref(),
+                clock_scale: self.clock_scale,
+            },
+            output,
+        )?;
         summary::print(&summary, directory, output)?;
-        Ok(exit(&summary, goal, output))
+        Ok(exit(&summary, until.coverage, output))
     }
+}
+
+/// A crawl to be carried out.
+pub(crate) struct Order<'a> {
+    /// Where.
+    pub(crate) directory: &'a Path,
+    /// What, all of it.
+    pub(crate) config: &'a Config,
+    /// Where hosts are, if DNS is not to be asked.
+    pub(crate) hosts_file: Option<&'a Path>,
+    /// How many times faster than time the crawl's clock runs.
+    pub(crate) clock_scale: u32,
+}
+
+/// Crawls, in a directory that is new or goes on, until a goal, a limit or a signal ends it, and leaves
+/// the report. Says how it ended, and when it was to end.
+pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Summary, Until)> {
+    let Order {
+        directory,
+        config,
+        hosts_file,
+        clock_scale,
+    } = order;
+    let chosen = Chosen::read(config)?;
+    let seeds = seeds(config)?;
+    let plan = plan(config, &seeds, chosen.proves())?;
+    let until = plan.until;
+    let client = live::client_config(config, &plan, hosts_file)?;
+    let mut store = live::open(directory)?;
+    if Config::read(directory)?.as_ref() != Some(config) {
+        config.write(directory)?;
+    }
+    let clock = Clock::resume(store.index(), clock_scale);
+    sow(&mut store, &seeds, &plan.keys, clock.now());
+    store.write()?;
+    if store.torn_bytes() > 0 {
+        let cut = store.torn_bytes();
+        output.note(&format!(
+            "{}: {cut} half-written bytes were cut",
+            directory.display()
+        ));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the network runtime")?;
+    let summary = runtime.block_on(async {
+        let identity = chosen.identity(store.index().seeds());
+        let founding = Founding {
+            plan: &plan,
+            identity: &identity,
+            past: Past::All,
+        };
+        let seeds = store.index().seeds().to_vec();
+        chosen.make(&seeds)?;
+        let make = || chosen.make(&seeds).expect("it was made a moment ago");
+        let folded = fold::fold(&store, founding, make)?;
+        let archive = live::archive(directory, &store, config)?;
+        let parts = Parts {
+            identity,
+            folded,
+            client: Client::new(client)?,
+            clock,
+            archive,
+            plan,
+            store,
+        };
+        live::drive(parts, directory, live::Watch::default()).await
+    });
+    let summary = summary.inspect(|summary| {
+        if summary.abandoned == 0 {
+            let said = runtime.block_on(report(directory.to_owned()));
+            output.note(&said);
+        }
+    });
+    // Tasks that were abandoned need not be waited for.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    Ok((summary?, until))
 }
 
 /// Leaves the page about the crawl, unless told to end at once, and says so. The crawl is done
@@ -107,7 +135,7 @@ async fn report(directory: PathBuf) -> String {
 }
 
 /// Code 3 when a budget or the end of the web came before the proof that was asked for.
-fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
+pub(crate) fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
     match summary.stop {
         Stop::Coverage | Stop::Told => Exit::Done,
         stop if goal => {

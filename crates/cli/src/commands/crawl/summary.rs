@@ -13,6 +13,11 @@ use crate::output::Output;
 
 /// Prints the summary.
 pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> anyhow::Result<()> {
+    output.result(&document(summary, directory), || text(summary, directory))
+}
+
+/// The summary for machines.
+pub(crate) fn document(summary: &Summary, directory: &Path) -> Value {
     let mut document = json!({
         "directory": directory.display().to_string(),
         "stopped_by": summary.stop.name(),
@@ -25,7 +30,7 @@ pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> any
         &summary.tally,
         summary.coverage.map(Proven::of),
     );
-    output.result(&document, || text(summary, directory))
+    document
 }
 
 /// What is proven of the store, and what can still be, as shares.
@@ -95,7 +100,8 @@ pub(crate) fn upper_bound(coverage: Coverage) -> f64 {
     (Coverage::ONE - coverage.stuck.min(Coverage::ONE)) as f64 / Coverage::ONE as f64
 }
 
-fn text(summary: &Summary, directory: &Path) -> String {
+/// The summary for people.
+pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     let mut out = format!(
         "{}: {} pages stored, {} known, {} requests, {} in {}; stopped by {}\n",
         directory.display(),

@@ -1,0 +1,95 @@
+//! The web of the demo: a few thousand pages on some tens of hosts, where some things go wrong.
+
+use std::path::Path;
+
+use turnstone_frontier::PageId;
+use turnstone_lab::serve::{
+    self, Faults, GraphPages, Handle, Naming, Options, Politeness, RobotsCheck, Web,
+};
+use turnstone_lab::web::GraphWeb;
+use turnstone_linkgraph::bv;
+use turnstone_linkgraph::generate::{GeneratedWeb, WebParameters};
+
+/// About as many pages a host, so that there are some tens of hosts.
+const HOST_PAGES_MIN: usize = 40;
+/// About how large a page is.
+const PAGE_BYTES: u32 = 8000;
+/// How slow the slow host is.
+const SLOW_MS: u32 = 150;
+/// What everything hangs on.
+const SEED: u64 = 1;
+/// Front pages the crawl starts from.
+const SEEDS: usize = 3;
+
+/// The web, made up.
+pub(super) struct DemoWeb {
+    web: GraphWeb,
+    hosts: usize,
+}
+
+impl DemoWeb {
+    pub(super) fn make(pages: u32) -> anyhow::Result<Self> {
+        let made = GeneratedWeb::new(&WebParameters {
+            pages: pages as usize,
+            host_pages_min: HOST_PAGES_MIN.min(pages as usize / 10),
+            seed: SEED,
+            ..WebParameters::default()
+        })?;
+        let web = GraphWeb {
+            graph: made.graph(),
+            urls: Some(made.urls()),
+        };
+        let hosts = made.host_count();
+        Ok(Self { web, hosts })
+    }
+
+    pub(super) fn pages(&self) -> u64 {
+        self.web.graph.page_count() as u64
+    }
+
+    pub(super) fn links(&self) -> u64 {
+        self.web.graph.link_count()
+    }
+
+    /// Leaves the web beside the crawl, for `backtest`, `info` and `serve-web`.
+    pub(super) fn write(&self, directory: &Path) -> anyhow::Result<()> {
+        let name = directory.join(super::folder::WEB);
+        Ok(bv::write(&name, &self.web.graph, self.web.urls.as_ref())?)
+    }
+
+    /// Serves it by name, each host at an address of its own, with a judge.
+    pub(super) fn serve(&self, delay_ms: u64) -> anyhow::Result<Handle> {
+        let slow = self.hosts - 1;
+        let faults = format!(
+            "gone:rate=0.03;redirect:rate=0.03;slow:host={slow},ms={SLOW_MS},recover=0;\
+             robots=disallow:/*/p3;robots=disallow:/private/"
+        );
+        let pages = GraphPages {
+            page_bytes: PAGE_BYTES,
+            seed: SEED,
+            ..GraphPages::default()
+        };
+        let options = Options {
+            naming: Naming::ByName,
+            faults: Faults::parse(&faults, SEED)?,
+            politeness: Politeness {
+                delay_ms: Some(delay_ms),
+                delay_per_address_ms: None,
+                open: Some(1),
+                robots: RobotsCheck::First,
+            },
+            requests_kept: 0,
+            ..Options::default()
+        };
+        Ok(serve::start(Web::graph(self.web.clone(), pages), options)?)
+    }
+
+    /// Where the crawl starts: the front pages of the first hosts.
+    pub(super) fn seeds(&self, handle: &Handle) -> Vec<String> {
+        let mut seeds = vec![handle.url_of(PageId(0))];
+        seeds.extend(handle.seeds());
+        seeds.dedup();
+        seeds.truncate(SEEDS);
+        seeds
+    }
+}
