@@ -62,7 +62,7 @@ impl DemoWeb {
         let slow = self.hosts - 1;
         let faults = format!(
             "gone:rate=0.03;redirect:rate=0.03;slow:host={slow},ms={SLOW_MS},recover=0;\
-             robots=disallow:/*/p37;robots=disallow:/private/"
+             robots=disallow:/private/"
         );
         let pages = GraphPages {
             page_bytes: PAGE_BYTES,
