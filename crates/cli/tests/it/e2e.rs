@@ -51,7 +51,7 @@ fn one_connection_finds_what_the_record_says_in_the_predicted_order() {
     let live = live(Some(1));
     let mut stage = Stage::set(&histories, [0.5, 1.0], live).unwrap();
     let [expected, stored] = stage.stored;
-    assert!(expected == stored && stored > 200, "{:?}", stage.stored);
+    assert!(expected == stored && stored > 200, "{:?}", stage.missed);
     for command in COMMANDS {
         let row = stage.ask(command, live).unwrap();
         assert_eq!(row.wrong, 0, "{command:?}: {:?}", row.wrong_words);

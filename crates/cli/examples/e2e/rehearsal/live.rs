@@ -76,11 +76,15 @@ impl Live<'_> {
 pub(crate) fn read(store: &Store, began: Position, surveys: bool) -> anyhow::Result<Round> {
     let mut round = Round::default();
     let mut scan = store.scan(began);
-    while let Some((_, _, entry)) = scan.next()? {
+    while let Some((_, tick, entry)) = scan.next()? {
         let outcome = match entry {
             Entry::Outcome(outcome) => outcome,
             Entry::Note { kind, .. } => {
                 round.probes += u64::from(kind.starts_with("probe "));
+                continue;
+            }
+            Entry::Round { .. } => {
+                round.began = tick;
                 continue;
             }
             Entry::Robots { requests, .. } => {

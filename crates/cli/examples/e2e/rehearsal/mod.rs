@@ -18,7 +18,7 @@ pub(crate) mod record;
 pub(crate) mod soft404;
 pub(crate) mod stage;
 
-use turnstone_frontier::PageId;
+use turnstone_frontier::{PageId, Tick};
 
 /// A question about a crawl directory, as the command that asks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub(crate) struct Round {
     pub(crate) probes: u64,
     /// Requests for robots.txt.
     pub(crate) robots: u64,
+    /// When it began. Policies that weigh the age of copies hang on it.
+    pub(crate) began: Tick,
 }
 
 impl Round {

@@ -14,7 +14,7 @@ use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::canonical_key;
 use turnstone_frontier::{
-    Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler,
+    Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
 use turnstone_lab::serve::Handle;
 use turnstone_lab::stored::StoredPages;
@@ -52,8 +52,8 @@ pub(crate) fn plan() -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// What a command is going to find.
-pub(crate) fn predict(oracle: &Oracle<'_>, command: Command) -> anyhow::Result<Round> {
+/// What a command that begins at a tick is going to find.
+pub(crate) fn predict(oracle: &Oracle<'_>, command: Command, began: Tick) -> anyhow::Result<Round> {
     let store = oracle.store;
     let (question, budget, past) = match command {
         Command::Revive(requests) => (
@@ -102,6 +102,7 @@ pub(crate) fn predict(oracle: &Oracle<'_>, command: Command) -> anyhow::Result<R
         surveys: matches!(command, Command::Revive(_)),
         places: places(oracle)?,
         new: HashMap::new(),
+        now: began,
     };
     lab.scheduler.set_politeness(plan.politeness);
     let round = store.index().rounds(question);
@@ -156,20 +157,23 @@ struct Lab<'a, P> {
     /// By page of the store, new ones included.
     places: Vec<Option<PageId>>,
     new: HashMap<Key, PageId>,
+    now: Tick,
 }
 
 impl<P: Policy> Lab<'_, P> {
     fn run(mut self, requests_max: Option<u64>) -> anyhow::Result<Round> {
-        let mut round = Round::default();
-        let mut now = self.oracle.store.index().latest();
+        let mut round = Round {
+            began: self.now,
+            ..Round::default()
+        };
         while requests_max.is_none_or(|max| round.requests < max) {
-            match self.scheduler.next(now) {
+            match self.scheduler.next(self.now) {
                 Next::Fetch(number) => {
                     let page = self.known.view.outer(number);
                     round.requests += 1;
                     round.pages.push((page, self.answer(page)?));
                 }
-                Next::WaitUntil(tick) => now = tick,
+                Next::WaitUntil(tick) => self.now = tick,
                 Next::Empty => break,
             }
         }
@@ -246,13 +250,11 @@ impl<P: Policy> Lab<'_, P> {
                 links: self.known.links_of(number, &mut buffer),
             },
         };
-        let now = self.oracle.store.index().latest();
-        self.scheduler.observe(&event, now, &self.known);
+        self.scheduler.observe(&event, self.now, &self.known);
     }
 
     fn tell(&mut self, event: &Event<'_>) {
-        let now = self.oracle.store.index().latest();
-        self.scheduler.observe(event, now, &self.known);
+        self.scheduler.observe(event, self.now, &self.known);
     }
 }
 

@@ -125,12 +125,12 @@ impl Record {
             .map(move |link| self.shown(PageId(link.0 + first)))
     }
 
-    /// Pages from which links lead to all that was there, front pages and feeds first, and how
-    /// many pages these reach. At most [`SEEDS_MAX`] a site.
-    pub(crate) fn seeds(&self) -> (Vec<PageId>, u64) {
+    /// Pages from which links lead to all that was there, front pages and feeds first, and all
+    /// pages that a crawl of these must store. At most [`SEEDS_MAX`] a site.
+    pub(crate) fn seeds(&self) -> (Vec<PageId>, Vec<PageId>) {
         let mut reached = vec![false; self.shown.len()];
         let mut seeds = Vec::new();
-        let mut stored = 0;
+        let mut stored = Vec::new();
         for site in &self.sites {
             let pages = &site.history.pages;
             let mut order: Vec<usize> = (0..pages.len()).collect();
@@ -144,26 +144,26 @@ impl Record {
                 if self.is_there(page, When::Then) && !reached[page.index()] {
                     named += 1;
                     seeds.push(page);
-                    stored += self.reach(page, &mut reached);
+                    self.reach(page, &mut reached, &mut stored);
                 }
             }
         }
         (seeds, stored)
     }
 
-    /// Marks what links lead to; returns how many of these pages were there.
-    fn reach(&self, from: PageId, reached: &mut [bool]) -> u64 {
+    /// Marks what links lead to; lists those of these pages that were there.
+    fn reach(&self, from: PageId, reached: &mut [bool], there: &mut Vec<PageId>) {
         let mut queue = vec![from];
         reached[from.index()] = true;
-        let mut count = 0;
         while let Some(page) = queue.pop() {
-            count += u64::from(self.is_there(page, When::Then));
+            if self.is_there(page, When::Then) {
+                there.push(page);
+            }
             for link in self.links(page, When::Then) {
                 if !std::mem::replace(&mut reached[link.index()], true) {
                     queue.push(link);
                 }
             }
         }
-        count
     }
 }

@@ -1,5 +1,5 @@
 //! Sites are served as they were at a date and crawled; then the date moves, and each command runs
-//! on a copy of the crawl directory, predicted first.
+//! on a copy of the crawl directory, and is predicted.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,7 +10,7 @@ use turnstone_crawl::Plan;
 use turnstone_frontier::PageId;
 use turnstone_lab::history::History;
 use turnstone_lab::serve::{Handle, Options, Web, start};
-use turnstone_pagestore::Store;
+use turnstone_pagestore::{Key, Store};
 
 use super::live::Live;
 use super::predict::{self, Oracle, places, predict};
@@ -19,6 +19,8 @@ use super::{Command, Round, What};
 
 /// Wrong verdicts named of one round at most.
 const NAMED_MAX: usize = 3;
+/// Recorded sites are no traps: however many pages of one pattern have no text, all are asked for.
+const PATTERN_TRUST: u32 = 0;
 
 /// Served sites and their crawl.
 pub(crate) struct Stage {
@@ -30,6 +32,8 @@ pub(crate) struct Stage {
     copies: u32,
     /// Pages that the record says were to be stored, and pages that were.
     pub(crate) stored: [u64; 2],
+    /// The first few that were not, and why.
+    pub(crate) missed: Vec<String>,
 }
 
 /// A round predicted and live.
@@ -101,18 +105,29 @@ impl Stage {
         fs::create_dir(&directory)?;
         let (seeds, expected) = record.seeds();
         let seeds: Vec<String> = seeds.iter().map(|page| handle.url_of(*page)).collect();
-        let config = format!("seeds = {}\n", serde_json::to_string(&seeds)?);
+        let config = format!(
+            "seeds = {}\n[limits]\npattern-trust = {PATTERN_TRUST}\n",
+            serde_json::to_string(&seeds)?
+        );
         fs::write(directory.join("turnstone.toml"), config)?;
         live.crawl(&directory)?;
-        let stored = Store::look(&directory)?.index().stored_count();
         record.show(When::Now, &handle);
+        let store = Store::look(&directory)?;
+        let plan = predict::plan()?;
+        let oracle = Oracle {
+            store: &store,
+            record: &record,
+            handle: &handle,
+            plan: &plan,
+        };
         Ok(Self {
+            stored: [expected.len() as u64, store.index().stored_count()],
+            missed: missed(&oracle, &expected)?,
             handle,
             record,
-            plan: predict::plan()?,
+            plan,
             folder,
             copies: 0,
-            stored: [expected, stored],
         })
     }
 
@@ -121,7 +136,7 @@ impl Stage {
         self.folder.path().join("crawl")
     }
 
-    /// Predicts a round, runs it on a copy of the crawl directory, and compares.
+    /// Runs a round on a copy of the crawl directory, predicts it, and compares.
     pub(crate) fn ask(&mut self, command: Command, live: Live<'_>) -> anyhow::Result<Row> {
         let before = Store::look(&self.directory())?;
         let oracle = Oracle {
@@ -130,11 +145,11 @@ impl Stage {
             handle: &self.handle,
             plan: &self.plan,
         };
-        let predicted = predict(&oracle, command)?;
         self.copies += 1;
         let copy = self.folder.path().join(format!("copy-{}", self.copies));
         copy_folder(&self.directory(), &copy)?;
         let (printed, round) = live.ask(&copy, command)?;
+        let predicted = predict(&oracle, command, round.began)?;
         let after = Store::look(&copy)?;
         let is_stored = |page: PageId| {
             page.index() < before.index().page_count() && before.index().is_stored(page)
@@ -279,18 +294,46 @@ impl<'a> Judge<'a> {
         missed.sort();
         for place in missed {
             let url = self.oracle.handle.url_of(place);
-            let key = self.oracle.key(place)?;
-            let why = match self.after.index().find(key) {
-                None => "was not found".to_owned(),
-                Some(page) => match self.after.refusal(page)? {
-                    Some((class, detail)) => format!("was refused ({class}: {detail})"),
-                    None => "did not come".to_owned(),
-                },
-            };
+            let why = why_not(self.after, self.oracle.key(place)?)?;
             self.wrong(format!("{url} can be reached but {why}"));
         }
         Ok(())
     }
+}
+
+/// Pages that should have been stored and are not: the first few, and why.
+fn missed(oracle: &Oracle<'_>, expected: &[PageId]) -> anyhow::Result<Vec<String>> {
+    let mut words = Vec::new();
+    for place in expected {
+        let key = oracle.key(*place)?;
+        let index = oracle.store.index();
+        if index.find(key).is_some_and(|page| index.is_stored(page)) {
+            continue;
+        }
+        let (url, why) = (oracle.handle.url_of(*place), why_not(oracle.store, key)?);
+        words.push(format!("{url} {why}"));
+        if words.len() == NAMED_MAX {
+            break;
+        }
+    }
+    Ok(words)
+}
+
+/// Why a page is not in a store.
+fn why_not(store: &Store, key: Key) -> anyhow::Result<String> {
+    let Some(page) = store.index().find(key) else {
+        return Ok("was not found".into());
+    };
+    if let Some((class, detail)) = store.refusal(page)? {
+        return Ok(format!("was refused ({class}: {detail})"));
+    }
+    Ok(match store.outcome(page)? {
+        None => "was never asked for".into(),
+        Some(outcome) => format!(
+            "did not come ({} {})",
+            outcome.facts.class, outcome.facts.detail
+        ),
+    })
 }
 
 fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
