@@ -312,6 +312,12 @@ impl Sink {
         self.tokens.get()
     }
 
+    /// Takes text that came past the tokenizer.
+    pub(super) fn text(&self, text: &str) {
+        self.tokens.set(self.tokens.get() + 1);
+        self.collector.borrow_mut().characters(text);
+    }
+
     pub(super) fn note_left_out_tag(&self) {
         self.collector.borrow_mut().tags_left_out += 1;
     }

@@ -4,7 +4,8 @@
 //! it, so one tag of a hundred megabytes, or of a million attributes, would cost too much. We walk
 //! each tag first, by the standard's rules for quotes, and leave out one that is too long or has
 //! too many attributes. All else goes through whole: text up to the next `<`, comments and
-//! doctypes up to a `>`, raw text (scripts, styles) up to its end tag.
+//! doctypes up to a `>`, raw text (scripts, styles) up to its end tag. Text that the tokenizer would
+//! only copy goes to the sink as it is.
 //!
 //! Invariant: outside raw text and comments the tokenizer is between two tokens whenever a tag is
 //! walked, so our idea of where the tag ends is the tokenizer's too.
@@ -26,6 +27,8 @@ pub(super) fn scan(text: &str, collector: Collector, limits: &PageLimits) -> Col
     let mut rest = text;
     // Inside a comment or doctype: no token came since it began.
     let mut unfinished = false;
+    // The tokenizer had the last piece of text, and may be within a character reference.
+    let mut had_text = false;
     while !rest.is_empty() {
         let piece = match tokenizer.sink.mode() {
             _ if unfinished => Piece::construct(rest),
@@ -39,6 +42,11 @@ pub(super) fn scan(text: &str, collector: Collector, limits: &PageLimits) -> Col
             tokenizer.sink.note_left_out_tag();
             continue;
         }
+        if piece.kind == PieceKind::Text && !had_text && !needs_tokenizer(now) {
+            tokenizer.sink.text(now);
+            continue;
+        }
+        had_text = piece.kind == PieceKind::Text;
         let tokens_before = tokenizer.sink.tokens();
         queue.push_back(StrTendril::from_slice(now));
         // Never stops for a script: our sink does not ask for it.
@@ -51,6 +59,8 @@ pub(super) fn scan(text: &str, collector: Collector, limits: &PageLimits) -> Col
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PieceKind {
+    /// Text between two tokens, outside raw text.
+    Text,
     Whole,
     /// May continue in the next piece: a comment, a doctype, a processing instruction.
     Construct,
@@ -63,6 +73,13 @@ struct Piece {
 }
 
 impl Piece {
+    fn text(bytes: usize) -> Piece {
+        Piece {
+            bytes,
+            kind: PieceKind::Text,
+        }
+    }
+
     fn feed(bytes: usize) -> Piece {
         Piece {
             bytes,
@@ -104,8 +121,15 @@ fn markup_piece(rest: &str, limits: &PageLimits) -> Piece {
         [b'<', b'/', b'>', ..] => Piece::feed(3),
         [b'<', b'!' | b'?' | b'/', ..] => Piece::construct(rest),
         [b'<', ..] => Piece::feed(text_end(rest, 1 + next_less_than(&bytes[1..]))),
-        _ => Piece::feed(text_end(rest, next_less_than(bytes))),
+        _ => Piece::text(text_end(rest, next_less_than(bytes))),
     }
+}
+
+/// Whether the tokenizer would make something else of this text than the text: there is a
+/// character reference, a line end to be made one, or a character that it drops.
+fn needs_tokenizer(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr3(b'&', b'\r', 0, bytes).is_some() || text.starts_with('\u{feff}')
 }
 
 /// The next piece of a script, style, title or the like: up to or at its end tag.

@@ -281,6 +281,18 @@ fn title_text_and_fingerprint() {
     assert_eq!(Fingerprint::of("ページ").words, 3);
 }
 
+/// Text goes past the tokenizer where it would only be copied, never where that would cut a
+/// character reference in two or leave a line end as it was.
+#[test]
+fn plain_text_and_references_mix_in_any_cut() {
+    for before in 32 * 1024 - 8..32 * 1024 + 8 {
+        let body = format!("<p>{}&amp;lt and\rmore<b>x</b>y", "x".repeat(before));
+        let page = read(body, &PageLimits::default());
+        let text = page.text.trim_start_matches('x');
+        assert_eq!(text, "&lt and morexy", "at {before}");
+    }
+}
+
 #[test]
 fn near_copies_have_near_simhashes() {
     let words = |from: u32| {
