@@ -84,6 +84,7 @@ pub(crate) fn client_config(
         limits: Limits {
             body_bytes_max: plan.body_bytes_max,
             fetches_open_max: plan.connections.max(1) * 2,
+            idle_connections_per_host_max: plan.politeness.open_max.max(1) as usize,
             ..Limits::default()
         },
         resolver,
@@ -133,7 +134,7 @@ pub(crate) fn archive(
 }
 
 /// Runs the crawl, shows it, and ends it when told to.
-pub(crate) async fn drive<P: Policy>(
+pub(crate) async fn drive<P: Policy + 'static>(
     parts: Parts<P>,
     directory: &Path,
     watch: Watch,
@@ -142,7 +143,9 @@ pub(crate) async fn drive<P: Policy>(
     let (crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
     let signals = tokio::spawn(signals(stop, watch.enough.clone()));
     let view = tokio::spawn(view::show(progress, directory.to_owned(), watch.line));
-    let summary = crawl.run(told).await;
+    // As a task among the others: a page that came wakes it without a call to the kernel.
+    let summary = tokio::spawn(crawl.run(told)).await;
+    let summary = summary.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic()));
     signals.abort();
     // The view ends with its channel.
     let _ = view.await;
