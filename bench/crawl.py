@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Pages per CPU second of a live crawl, beside a bare hyper loop and wget, on the same web.
 
-    bench/crawl.py [PAGES] [ROUNDS]      (default 20000 3)
+    bench/crawl.py [PAGES] [ROUNDS] [PYTHON]      (default 20000 3)
 
 Generates a web of 20 kB pages, serves it on loopback in a process of its own, and lets each of
 them fetch the same pages: `turnstone crawl --no-warc`, the same with WARC files, the example
 `bare_scan` (hyper and html5ever's tokenizer, nothing else), and `wget --warc-file`. CPU time is
-user and system time of the fetching process. Rounds are interleaved; medians are compared.
+user and system time of the fetching process. Rounds are interleaved; medians are compared. With
+PYTHON, an interpreter that has Scrapy, a spider that reads the links of the same pages runs too
+(scrapy_crawl.py; its start-up is taken off).
 """
 import json, os, re, resource, statistics, subprocess, sys, tempfile, time
 
 PAGES = int(sys.argv[1]) if len(sys.argv) > 1 else 20000
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+PYTHON = sys.argv[3] if len(sys.argv) > 3 else None
 WGET_PAGES = min(PAGES, 2000)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TURNSTONE = os.path.join(ROOT, "target/release/turnstone")
@@ -43,6 +46,18 @@ def crawl(seed, folder, *more):
     return pages / spent, pages / wall
 
 
+def scrapy(work, urls, count):
+    """Pages per CPU and wall second, without what it takes to start and stop."""
+    if PYTHON is None:
+        return None
+    spider = os.path.join(ROOT, "bench/scrapy_crawl.py")
+    none = os.path.join(work, "none")
+    open(none, "w").close()
+    idle, idle_wall, _ = cpu([PYTHON, spider, none])
+    spent, wall, _ = cpu([PYTHON, spider, urls])
+    return count / (spent - idle), count / (wall - idle_wall)
+
+
 def main():
     build()
     work = tempfile.mkdtemp(prefix="turnstone-bench-")
@@ -52,7 +67,7 @@ def main():
     server = subprocess.Popen([TURNSTONE, "serve-web", web, "--json"], stdout=subprocess.PIPE, text=True)
     try:
         seed = json.loads(server.stdout.readline())["sites"][0]["url"]
-        rates = {"turnstone": [], "turnstone, WARC": [], "bare hyper and scan": [], "wget, WARC": []}
+        rates = {"turnstone": [], "turnstone, WARC": [], "bare hyper and scan": [], "wget, WARC": [], "Scrapy": []}
         urls = None
         for number in range(ROUNDS + 1):
             plain = crawl(seed, os.path.join(work, f"plain{number}"), "--no-warc")
@@ -73,10 +88,13 @@ def main():
             spent, wall, _ = cpu(["wget", "--quiet", "--no-config", "--output-document=/dev/null",
                                   f"--warc-file={work}/wget{number}", f"--input-file={few}"], cwd=work)
             wget = (min(WGET_PAGES, len(urls)) / spent, min(WGET_PAGES, len(urls)) / wall)
+            spider = scrapy(work, few, min(WGET_PAGES, len(urls)))
             if number == 0:
                 continue  # warm
-            for name, rate in zip(rates, (plain, archived, bare, wget)):
+            for name, rate in zip(rates, (plain, archived, bare, wget, spider)):
                 rates[name].append(rate)
+        if PYTHON is None:
+            del rates["Scrapy"]
         middle = {name: statistics.median(rate for rate, _ in all) for name, all in rates.items()}
         print(f"{PAGES} pages of 20 kB, medians of {ROUNDS} rounds")
         for name, all in rates.items():
@@ -85,6 +103,8 @@ def main():
             print(f"{name:22} {middle[name]:>8,.0f} pages/CPU s ({spread}), {second:,.0f} pages/s")
         print(f"turnstone / bare hyper and scan: {middle['turnstone'] / middle['bare hyper and scan']:.2f}")
         print(f"turnstone with WARC / wget with WARC: {middle['turnstone, WARC'] / middle['wget, WARC']:.2f}")
+        if PYTHON:
+            print(f"turnstone / Scrapy: {middle['turnstone'] / middle['Scrapy']:.1f}")
     finally:
         server.terminate()
         server.wait()
