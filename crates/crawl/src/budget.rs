@@ -1,9 +1,9 @@
 //! Budgets that bind exactly, whatever is under way.
 //!
 //! What is under way is counted as if it would spend the most it can: a page might be stored, a
-//! request might be sent twice (a kept connection that turns out closed), a body might be as long
-//! as allowed. So a limit is never passed, and it is reached, because the last requests go one at
-//! a time, on fresh connections, with bodies no longer than what is left.
+//! body might be as long as allowed. So a limit is never passed, and it is reached, because the last
+//! requests go one at a time, with bodies no longer than what is left. A fetch sends one request at
+//! most: one that must be sent again is handed out again.
 
 use turnstone_pagestore::Tally;
 
@@ -43,9 +43,6 @@ impl Stop {
     }
 }
 
-/// The most requests one fetch can send.
-const REQUESTS_PER_FETCH: u64 = 2;
-
 /// What has been spent and what may still be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
@@ -84,8 +81,6 @@ pub(crate) enum Allowance {
     Send {
         /// The longest body.
         body_bytes_max: u64,
-        /// Kept connections must not be used: there is no second try to spare.
-        fresh: bool,
     },
     /// Not before something comes back.
     Wait,
@@ -109,18 +104,12 @@ impl Budget {
 
     /// Whether one more request may be sent.
     pub(crate) fn request(&self, spent: Spent) -> Allowance {
-        let mut fresh = false;
         if let Some(max) = self.until.requests {
             if spent.requests >= max {
                 return Allowance::Spent(Stop::Requests);
             }
-            let left = max - spent.requests;
-            let reserved = spent.requests_open * REQUESTS_PER_FETCH;
-            if reserved + REQUESTS_PER_FETCH > left {
-                if spent.requests_open > 0 {
-                    return Allowance::Wait;
-                }
-                fresh = true;
+            if spent.requests + spent.requests_open >= max {
+                return Allowance::Wait;
             }
         }
         let mut body_bytes_max = self.body_bytes_max;
@@ -137,10 +126,7 @@ impl Budget {
                 body_bytes_max = left;
             }
         }
-        Allowance::Send {
-            body_bytes_max,
-            fresh,
-        }
+        Allowance::Send { body_bytes_max }
     }
 }
 
@@ -170,7 +156,6 @@ mod tests {
         });
         let send = Allowance::Send {
             body_bytes_max: 100,
-            fresh: false,
         };
         assert_eq!(pages.page(spent(1, 0, 0, 1)), send);
         assert_eq!(pages.page(spent(1, 0, 0, 2)), Allowance::Wait);
@@ -179,13 +164,9 @@ mod tests {
             requests: Some(5),
             ..Until::default()
         });
-        assert_eq!(requests.page(spent(0, 1, 0, 1)), send);
-        assert_eq!(requests.page(spent(0, 2, 0, 1)), Allowance::Wait);
-        let last = Allowance::Send {
-            body_bytes_max: 100,
-            fresh: true,
-        };
-        assert_eq!(requests.page(spent(0, 4, 0, 0)), last);
+        assert_eq!(requests.page(spent(0, 1, 0, 3)), send);
+        assert_eq!(requests.page(spent(0, 2, 0, 3)), Allowance::Wait);
+        assert_eq!(requests.page(spent(0, 4, 0, 0)), send);
         assert_eq!(
             requests.page(spent(0, 5, 0, 0)),
             Allowance::Spent(Stop::Requests)
@@ -196,10 +177,7 @@ mod tests {
         });
         assert_eq!(bytes.page(spent(0, 0, 40, 1)), send);
         assert_eq!(bytes.page(spent(0, 0, 60, 1)), Allowance::Wait);
-        let short = Allowance::Send {
-            body_bytes_max: 90,
-            fresh: false,
-        };
+        let short = Allowance::Send { body_bytes_max: 90 };
         assert_eq!(bytes.page(spent(0, 0, 160, 0)), short);
         assert_eq!(
             bytes.page(spent(0, 0, 250, 0)),

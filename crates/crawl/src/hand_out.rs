@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
-use turnstone_fetch::{Method, Request, Url, Validators};
+use turnstone_fetch::{Kept, Method, Request, Spacing, Url, Validators};
 use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
@@ -41,8 +41,7 @@ pub(crate) enum Job {
         host: HostId,
         slot: Slot,
         body_bytes_max: usize,
-        /// How long the host rests after this request, in real time.
-        rest: Duration,
+        spacing: Option<Spacing>,
     },
     /// Ask for a page.
     Page(page::Job),
@@ -69,11 +68,13 @@ impl Job {
                 host,
                 slot,
                 body_bytes_max,
-                rest,
+                spacing,
             } => {
                 let mut request = Request::get(url);
                 request.body_bytes_max = Some(body_bytes_max);
-                request.retry_delay = rest;
+                // Once a day: not worth the doubt whether a kept one is still open.
+                request.kept = Kept::Avoid;
+                request.spacing = spacing;
                 Report::Robots {
                     authority,
                     host,
@@ -124,11 +125,8 @@ impl<P: Policy> Crawl<P> {
             if self.scheduler.ranking().in_flight_count() >= self.plan.connections {
                 return Ok(None);
             }
-            let (body_bytes_max, fresh) = match self.budget.page(self.spent()) {
-                Allowance::Send {
-                    body_bytes_max,
-                    fresh,
-                } => (body_bytes_max, fresh),
+            let body_bytes_max = match self.budget.page(self.spent()) {
+                Allowance::Send { body_bytes_max } => body_bytes_max,
                 Allowance::Wait => return Ok(None),
                 Allowance::Spent(stop) => {
                     self.stop = Some(stop);
@@ -142,9 +140,6 @@ impl<P: Policy> Crawl<P> {
                 Next::Fetch(number) => {
                     let page = self.view.outer(number);
                     self.handed_out(page);
-                    if fresh {
-                        self.context.client.close_idle();
-                    }
                     self.consider(page, body_bytes_max)?;
                 }
                 Next::WaitUntil(tick) => return Ok(Some(self.first_errand(tick))),
@@ -275,6 +270,7 @@ impl<P: Policy> Crawl<P> {
         self.robots.wait(&authority, page);
         let of = self.store.host(self.now, host_of(&url));
         if of == host {
+            let spacing = self.spacing(host, self.plan.politeness.delay_ms);
             self.requests_open += 1;
             self.jobs.push(Job::Robots {
                 authority,
@@ -282,7 +278,7 @@ impl<P: Policy> Crawl<P> {
                 host,
                 slot: Slot::Page,
                 body_bytes_max,
-                rest: self.clock.span(self.plan.politeness.delay_ms),
+                spacing,
             });
         } else {
             self.errands.push(Errand {
@@ -323,6 +319,7 @@ impl<P: Policy> Crawl<P> {
         if self.plan.host_pages_max.is_some() {
             self.quotas.entry(host).or_default().open += 1;
         }
+        let (kept, spacing) = (self.kept(page), self.spacing(host, delay_ms));
         self.requests_open += 1;
         self.jobs.push(Job::Page(page::Job {
             page,
@@ -332,9 +329,32 @@ impl<P: Policy> Crawl<P> {
             copy,
             body_bytes_max: usize::try_from(body_bytes_max).unwrap_or(usize::MAX),
             delay_ms,
-            rest: self.clock.span(delay_ms),
+            kept,
+            spacing,
         }));
         Ok(())
+    }
+
+    /// Whether a page may be asked for on a kept connection: not if the last one turned out closed.
+    pub(crate) fn kept(&mut self, page: PageId) -> Kept {
+        if self.stale.remove(&page) {
+            Kept::Avoid
+        } else {
+            Kept::AskOnce
+        }
+    }
+
+    /// How far apart the next request must be from others of its host. With one open at a time the
+    /// calendar sees to it, for it knows when that one was written before it permits the next.
+    pub(crate) fn spacing(&mut self, host: HostId, delay_ms: u64) -> Option<Spacing> {
+        if self.plan.politeness.open_max == 1 || delay_ms == 0 {
+            return None;
+        }
+        let turn = self.turns.entry(self.scheduler.unit(host)).or_default();
+        Some(Spacing {
+            turn: turn.clone(),
+            delay: self.clock.span(delay_ms),
+        })
     }
 
     /// The page just handed out is not asked for: its host need not rest for it.
@@ -372,7 +392,7 @@ impl<P: Policy> Crawl<P> {
         let mut at = 0;
         while at < self.errands.len() {
             let host = self.errands[at].host;
-            let (Allowance::Send { body_bytes_max, .. }, true) = (
+            let (Allowance::Send { body_bytes_max }, true) = (
                 self.budget.request(self.spent()),
                 self.scheduler.is_free(host, self.now),
             ) else {
@@ -381,6 +401,7 @@ impl<P: Policy> Crawl<P> {
             };
             let Errand { authority, url, .. } = self.errands.remove(at);
             self.visit(host, Visit::Opened);
+            let spacing = self.spacing(host, self.plan.politeness.delay_ms);
             self.requests_open += 1;
             self.jobs.push(Job::Robots {
                 authority,
@@ -388,7 +409,7 @@ impl<P: Policy> Crawl<P> {
                 host,
                 slot: Slot::Own,
                 body_bytes_max: robots_bytes_max(body_bytes_max),
-                rest: self.clock.span(self.plan.politeness.delay_ms),
+                spacing,
             });
         }
     }

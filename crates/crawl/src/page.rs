@@ -16,8 +16,8 @@ use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
 use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::{
-    Client, FetchError, Limits, Method, Redirect, Request, Response, Truncation, Url, Validators,
-    retry_after,
+    Client, FetchError, Kept, Limits, Method, Redirect, Request, Response, Spacing, Truncation,
+    Url, Validators, retry_after,
 };
 use turnstone_frontier::PageId;
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
@@ -83,8 +83,10 @@ pub(crate) struct Job {
     pub(crate) body_bytes_max: usize,
     /// How long its host rests after this request.
     pub(crate) delay_ms: u64,
-    /// The same in real time.
-    pub(crate) rest: Duration,
+    /// Which connection may be used.
+    pub(crate) kept: Kept,
+    /// How far from the host's other requests it must be.
+    pub(crate) spacing: Option<Spacing>,
 }
 
 /// A link with its fingerprint.
@@ -136,7 +138,8 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     };
     request.validators = job.validators;
     request.body_bytes_max = Some(job.body_bytes_max);
-    request.retry_delay = job.rest;
+    request.kept = job.kept;
+    request.spacing = job.spacing;
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
     let result = match result {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use turnstone_fetch::robots::Answer as RobotsAnswer;
 use turnstone_fetch::scope::OutOfScope;
 use turnstone_fetch::urls::{canonical_key, host_of, surt};
-use turnstone_fetch::{FetchError, Response, Url, retry_after, traps};
+use turnstone_fetch::{ErrorClass, FetchError, Response, Url, retry_after, traps};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
 use turnstone_pagestore::{Capture, Entry, Facts, Key, NewPage, Settled, warc};
 
@@ -192,10 +192,6 @@ impl<P: Policy> Crawl<P> {
             Ok(answer) => answer,
             Err(error) => return self.failed(page, &error),
         };
-        if answer.facts.requests > 1 {
-            // A kept connection had been closed: the host may have seen both requests.
-            self.hold(host, self.now.plus(self.plan.politeness.delay_ms));
-        }
         let (verdict, class, detail, mood) = verdict::of_answer(&Answered {
             status: answer.status,
             redirect: &answer.redirect,
@@ -308,13 +304,22 @@ impl<P: Policy> Crawl<P> {
         if let Some(mood) = mood {
             self.rest(host, mood);
         }
-        let facts = Facts {
+        let mut facts = Facts {
             class: error.class.as_str().to_owned(),
             detail: error.detail.clone(),
             requests: error.requests_sent,
             wall_ms: self.clock.wall_ms(),
             ..Facts::default()
         };
+        if error.class == ErrorClass::StaleConnection {
+            // Says nothing of the page. The host may have seen the request, so the next one is a
+            // hand-out of its own, in its own time; and on a fresh connection, so it is the last.
+            facts.class.clear();
+            facts.attempts = self.attempts(page)?;
+            self.stale.insert(page);
+            self.lose(page, facts);
+            return Ok(());
+        }
         match verdict {
             Verdict::Failed(fault) => {
                 self.settle(page, Settled::Failed(fault), &[], facts);

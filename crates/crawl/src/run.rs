@@ -7,12 +7,12 @@
 //! Limits: at most `connections` pages are handed out at once; a turn takes in at most
 //! [`REPORTS_PER_TURN`] reports.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use turnstone_fetch::Client;
+use turnstone_fetch::{Client, Turn};
 use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError, Tally, warc};
 
@@ -142,6 +142,11 @@ pub struct Crawl<P> {
     pub(crate) jobs: Vec<Job>,
     /// Requests for no page that wait for their host.
     pub(crate) errands: Vec<Errand>,
+    /// Pages whose request went out on a kept connection that turned out closed: asked for next on a
+    /// fresh one.
+    pub(crate) stale: HashSet<PageId>,
+    /// By the host that stands for all that are asked as one, where several requests may be open.
+    pub(crate) turns: HashMap<HostId, Turn>,
     /// By host, where the pages of a host are counted.
     pub(crate) quotas: HashMap<HostId, Quota>,
     pub(crate) stop: Option<Stop>,
@@ -242,6 +247,8 @@ impl<P: Policy> Crawl<P> {
             paused: None,
             trouble: None,
             orders: None,
+            stale: HashSet::new(),
+            turns: HashMap::new(),
             quotas: HashMap::new(),
             plan,
             store,

@@ -118,7 +118,8 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    fn survey_job(&self, page: PageId, url: Url, method: Method, delay_ms: u64) -> page::Job {
+    fn survey_job(&mut self, page: PageId, url: Url, method: Method, delay_ms: u64) -> page::Job {
+        let host = self.store.index().host(page);
         page::Job {
             page,
             url,
@@ -127,7 +128,8 @@ impl<P: Policy> Crawl<P> {
             copy: None,
             body_bytes_max: self.plan.body_bytes_max,
             delay_ms,
-            rest: self.clock.span(delay_ms),
+            kept: self.kept(page),
+            spacing: self.spacing(host, delay_ms),
         }
     }
 

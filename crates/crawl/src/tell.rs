@@ -56,7 +56,11 @@ impl<P: Policy> Crawl<P> {
     pub(crate) fn join(&mut self, host: HostId, with: HostId) {
         self.entries += 1;
         self.store.append(self.now, &Entry::Joined { host, with });
+        let turns = [host, with].map(|host| self.turns.remove(&self.scheduler.unit(host)));
         self.scheduler.join(host, with, self.now);
+        if let Some(turn) = turns.into_iter().flatten().next() {
+            self.turns.insert(self.scheduler.unit(host), turn);
+        }
     }
 
     /// A page was handed out.

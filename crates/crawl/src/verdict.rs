@@ -109,9 +109,9 @@ pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, An
 pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
     use ErrorClass::{
         BodyLimit, ConnectFailed, ConnectRefused, ConnectTimeout, ContactMissing, Disconnect,
-        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, Protocol, TimeoutFirstByte,
-        TimeoutTotal, TlsBadCertificate, TlsExpired, TlsHandshake, TlsTimeout, TlsUnknownIssuer,
-        TlsWrongHost, TooSlow, UrlRefused, UrlTooLong,
+        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, Protocol, StaleConnection,
+        TimeoutFirstByte, TimeoutTotal, TlsBadCertificate, TlsExpired, TlsHandshake, TlsTimeout,
+        TlsUnknownIssuer, TlsWrongHost, TooSlow, UrlRefused, UrlTooLong,
     };
     match error.class {
         UrlRefused | UrlTooLong | GuardRefused | ContactMissing => {
@@ -124,6 +124,7 @@ pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
         | TlsTimeout | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
             (Verdict::Retry, Some(Answer::Unreachable))
         }
+        StaleConnection => (Verdict::Retry, None),
     }
 }
 

@@ -5,8 +5,8 @@
 //! kept nor sent, and proxy variables of the environment not read.
 //!
 //! One retry exists: when a kept connection turns out closed before a single byte of an answer,
-//! the request is sent once more on a fresh one. `requests_sent` reports it, because the peer
-//! may have seen both.
+//! the request is sent once more on a fresh one, unless the peer may have seen it and the request
+//! says that it is not to be sent twice ([`Kept`]). `requests_sent` reports it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -25,9 +25,10 @@ use crate::error::{ErrorClass, Fault, FetchError};
 use crate::guard::Guard;
 use crate::identity::Identity;
 use crate::limits::Limits;
-use crate::message::{Note, Protocol, Request, Response, Timings};
+use crate::message::{Kept, Note, Protocol, Request, Response, Timings};
 use crate::pool::{Origin, Pool};
 use crate::tls::{Tls, TlsError};
+use crate::turn::MyTurn;
 use crate::wire::ByteStream;
 
 const ACCEPTED: HeaderValue =
@@ -203,16 +204,18 @@ impl<'a> Run<'a> {
     async fn fetch(&mut self) -> Result<Response, Fault> {
         judge_url(&self.request.url, &self.shared.limits)?;
         let origin = Origin::of(&self.request.url);
-        if let Some(mut kept) = self.shared.pool.take(&origin) {
+        let kept = match self.request.kept {
+            Kept::Avoid => None,
+            Kept::AskAgain | Kept::AskOnce => self.shared.pool.take(&origin),
+        };
+        if let Some(mut kept) = kept {
             match self.exchange(&mut kept).await {
                 Ok(exchange) => return Ok(self.finish(origin, kept, exchange, Reuse::Kept)),
-                Err(fault) if closed_at_reuse(&fault, &kept) => {
-                    let delay = self.request.retry_delay;
-                    if !delay.is_zero() {
-                        tokio::time::sleep(delay).await;
-                    }
+                Err(fault) if !closed_at_reuse(&fault, &kept) => return Err(fault),
+                Err(fault) if kept.was_asked() && self.request.kept == Kept::AskOnce => {
+                    return Err(Fault::new(ErrorClass::StaleConnection, fault.detail));
                 }
-                Err(fault) => return Err(fault),
+                Err(_) => {}
             }
         }
         let mut fresh = self.connect().await?;
@@ -250,16 +253,32 @@ impl<'a> Run<'a> {
         if let Some((name, value)) = condition {
             headers.insert(name, value.clone());
         }
+        let turn = self.turn().await?;
         let ask = Ask {
             url: &self.request.url,
             method: self.request.method,
             headers,
+            turn,
             first_byte_end: Instant::now() + limits.first_byte_time,
             body: BodyBounds::new(limits, body_bytes_max, self.total_end),
         };
         let exchange = connection.exchange(ask).await;
         self.requests_sent += u32::from(connection.was_asked());
         exchange
+    }
+
+    /// Waits for the request's turn, if it has to.
+    async fn turn(&self) -> Result<Option<MyTurn>, Fault> {
+        let Some(spacing) = &self.request.spacing else {
+            return Ok(None);
+        };
+        match timeout_at(self.total_end, spacing.wait()).await {
+            Ok(turn) => Ok(Some(turn)),
+            Err(_) => {
+                let detail = "the time for the whole fetch ended before its turn had come";
+                Err(Fault::new(ErrorClass::TimeoutTotal, detail))
+            }
+        }
     }
 
     fn error(&self, Fault { class, detail }: Fault) -> FetchError {

@@ -19,6 +19,7 @@ use crate::h1::H1;
 use crate::h2::H2;
 use crate::limits::Limits;
 use crate::message::{Method, Note, Protocol, TlsInfo, Truncation};
+use crate::turn::MyTurn;
 
 /// An open connection.
 pub(crate) struct Connection {
@@ -38,6 +39,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) method: Method,
     /// The header lines but `Host`.
     pub(crate) headers: HeaderMap,
+    /// To be passed on when the request is written.
+    pub(crate) turn: Option<MyTurn>,
     pub(crate) first_byte_end: Instant,
     pub(crate) body: BodyBounds,
 }

@@ -15,7 +15,7 @@ pub struct FetchError {
     pub subject: String,
     /// What happened, for people.
     pub detail: String,
-    /// Requests that may have reached the peer: 0, 1, or 2 after a retry. Each counts against
+    /// Requests that may have reached the peer: 0, 1, or 2 after a retry that the request allowed. Each counts against
     /// the host's delay.
     pub requests_sent: u32,
 }
@@ -67,11 +67,14 @@ pub enum ErrorClass {
     BodyLimit,
     /// The peer closed or reset the connection before the response was whole.
     Disconnect,
+    /// The peer closed a kept connection before the first byte of an answer, and the request was not to
+    /// be sent twice.
+    StaleConnection,
 }
 
 impl ErrorClass {
     /// Every class, in the order declared.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::UrlRefused,
         Self::UrlTooLong,
         Self::GuardRefused,
@@ -94,6 +97,7 @@ impl ErrorClass {
         Self::HeaderLimit,
         Self::BodyLimit,
         Self::Disconnect,
+        Self::StaleConnection,
     ];
 
     /// The name used in logs, JSON and metrics.
@@ -121,6 +125,7 @@ impl ErrorClass {
             Self::HeaderLimit => "header-limit",
             Self::BodyLimit => "body-limit",
             Self::Disconnect => "disconnect",
+            Self::StaleConnection => "stale-connection",
         }
     }
 }
@@ -156,6 +161,9 @@ mod tests {
         let names: std::collections::BTreeSet<_> =
             ErrorClass::ALL.iter().map(|class| class.as_str()).collect();
         assert_eq!(names.len(), ErrorClass::ALL.len());
-        assert_eq!(ErrorClass::Disconnect as usize + 1, ErrorClass::ALL.len());
+        assert_eq!(
+            ErrorClass::StaleConnection as usize + 1,
+            ErrorClass::ALL.len()
+        );
     }
 }

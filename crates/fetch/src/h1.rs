@@ -79,7 +79,7 @@ impl H1 {
     }
 
     pub(crate) async fn exchange(&mut self, mut ask: Ask<'_>) -> Result<Exchange, Fault> {
-        self.tape.lock().rewind();
+        self.tape.lock().rewind(ask.turn.take());
         let asked = Instant::now();
         let headers = std::mem::take(&mut ask.headers);
         let response = self.head(&ask, headers).await?;

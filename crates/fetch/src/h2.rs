@@ -87,8 +87,8 @@ impl H2 {
         })
     }
 
-    pub(crate) async fn exchange(&mut self, ask: Ask<'_>) -> Result<Exchange, Fault> {
-        self.tape.lock().rewind();
+    pub(crate) async fn exchange(&mut self, mut ask: Ask<'_>) -> Result<Exchange, Fault> {
+        self.tape.lock().rewind(ask.turn.take());
         self.answered = false;
         // Until the body is whole, nothing may follow.
         self.spoilt = true;

@@ -51,6 +51,7 @@ pub mod sitemap;
 pub mod soft404;
 mod tls;
 pub mod traps;
+mod turn;
 pub mod urls;
 mod validators;
 mod wire;
@@ -68,10 +69,11 @@ pub use identity::{Identity, IdentityError};
 pub use ipnet::IpNet;
 pub use limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 pub use message::{
-    Method, Note, Protocol, Request, Response, Timings, TlsInfo, Truncation, TruncationMark,
+    Kept, Method, Note, Protocol, Request, Response, Timings, TlsInfo, Truncation, TruncationMark,
 };
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
 pub use tls::{Tls, TlsError, Verification};
+pub use turn::{Spacing, Turn};
 pub use url::Url;
 pub use validators::Validators;

@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::error::ErrorClass;
 use crate::tls::Verification;
+use crate::turn::Spacing;
 use crate::validators::Validators;
 
 /// One thing to ask for.
@@ -21,9 +22,27 @@ pub struct Request {
     pub validators: Option<Validators>,
     /// A body limit for this request instead of the client's.
     pub body_bytes_max: Option<usize>,
-    /// How long to wait before asking again on a fresh connection when a kept one turns out closed:
-    /// the peer may have seen the first request, so its delay applies to the second.
-    pub retry_delay: Duration,
+    /// Whether a connection kept from an earlier fetch may be used.
+    pub kept: Kept,
+    /// How far apart it must be from other requests, where its caller cannot see to that.
+    pub spacing: Option<Spacing>,
+}
+
+/// What to do about connections kept from earlier fetches. A peer may close one at any moment, also
+/// while a request is on its way: then no byte of an answer comes, and nobody knows whether the peer
+/// saw the request. GET and HEAD may be sent again (RFC 9110, section 9.2.2; RFC 9112, section 9.3.1),
+/// but the peer may have been asked twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    /// Use one; if it turns out closed, ask once more on a fresh one, at once.
+    #[default]
+    AskAgain,
+    /// Use one; if it turns out closed, fail by
+    /// [`ErrorClass::StaleConnection`](crate::ErrorClass::StaleConnection): for callers that owe the
+    /// peer a delay between any two requests.
+    AskOnce,
+    /// Use a fresh connection.
+    Avoid,
 }
 
 impl Request {
@@ -34,7 +53,8 @@ impl Request {
             method: Method::Get,
             validators: None,
             body_bytes_max: None,
-            retry_delay: Duration::ZERO,
+            kept: Kept::AskAgain,
+            spacing: None,
         }
     }
 

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use crate::error::{ErrorClass, Fault};
 use crate::frames::Frames;
 use crate::limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
+use crate::turn::MyTurn;
 
 /// What a connection speaks over: TCP, under TLS or not.
 pub(crate) type Stream = Box<dyn ByteStream>;
@@ -80,6 +81,8 @@ pub(crate) struct Tape {
     pub(crate) head: Vec<u8>,
     /// When the first byte of the request was written.
     pub(crate) sent_at: Option<Instant>,
+    /// Passed on when the first byte is written.
+    turn: Option<MyTurn>,
     /// When the first byte of the response came.
     pub(crate) first_byte: Option<Instant>,
     /// Whether anything was sent at all; true as soon as the peer may have seen the request.
@@ -108,6 +111,7 @@ impl Tape {
             sent: Vec::new(),
             head: Vec::new(),
             sent_at: None,
+            turn: None,
             first_byte: None,
             any_sent: false,
             fault: None,
@@ -123,7 +127,8 @@ impl Tape {
     }
 
     /// Winds back for the next exchange on the same connection.
-    pub(crate) fn rewind(&mut self) {
+    pub(crate) fn rewind(&mut self, turn: Option<MyTurn>) {
+        self.turn = turn;
         self.sent.clear();
         self.head.clear();
         self.sent_at = None;
@@ -145,7 +150,10 @@ impl Tape {
 
     fn send(&mut self, bytes: &[u8]) {
         self.any_sent |= !bytes.is_empty();
-        self.sent_at.get_or_insert_with(Instant::now);
+        let sent_at = *self.sent_at.get_or_insert_with(Instant::now);
+        if let Some(turn) = self.turn.take() {
+            turn.wrote(sent_at);
+        }
         if self.kind == TapeKind::Text {
             self.sent.extend_from_slice(bytes);
         }

@@ -245,7 +245,7 @@ impl Calendar {
     }
 
     /// The host whose entry counts.
-    fn unit(&self, host: HostId) -> HostId {
+    pub(crate) fn unit(&self, host: HostId) -> HostId {
         if self.joined.is_empty() {
             return host;
         }

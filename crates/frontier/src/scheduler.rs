@@ -153,6 +153,11 @@ impl<P: Policy> Scheduler<P> {
         self.calendar.open_count(host)
     }
 
+    /// The host that stands for a host and those joined with it.
+    pub fn unit(&self, host: HostId) -> HostId {
+        self.calendar.unit(host)
+    }
+
     /// What the policy proves of the pages fetched so far.
     pub fn coverage(&self) -> Option<Coverage> {
         self.policy.coverage()

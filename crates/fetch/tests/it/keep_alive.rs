@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use turnstone_fetch::{Client, Limits, Request};
+use turnstone_fetch::{Client, Kept, Limits, Request};
 
 use crate::server::{Server, client, config, limits, read_request, summary};
 
@@ -65,6 +65,36 @@ async fn t21_closed_exactly_at_reuse() {
         (2, false, 2)
     );
     assert_eq!(response.body, b"ok");
+}
+
+#[tokio::test]
+async fn t21_not_sent_twice_where_that_is_not_wanted() {
+    let server = Server::start(|mut stream, number| async move {
+        answer_one(&mut stream).await;
+        if number == 0 {
+            read_request(&mut stream).await;
+        } else {
+            answer(stream, 1).await;
+        }
+    })
+    .await;
+    let client = client();
+    let fetch = async |kept| {
+        let mut request = Request::get(server.url());
+        request.kept = kept;
+        client.fetch(request).await
+    };
+    assert_eq!(summary(&fetch(Kept::AskOnce).await), "200 2 bytes");
+    let result = fetch(Kept::AskOnce).await;
+    assert_eq!(summary(&result), "stale-connection");
+    assert_eq!(
+        (result.unwrap_err().requests_sent, server.connections()),
+        (1, 1)
+    );
+    assert_eq!(summary(&fetch(Kept::AskOnce).await), "200 2 bytes");
+    // The second connection would serve once more.
+    let response = fetch(Kept::Avoid).await.unwrap();
+    assert_eq!((response.reused, server.connections()), (false, 3));
 }
 
 async fn answer_one(stream: &mut TcpStream) {

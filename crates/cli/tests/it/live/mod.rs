@@ -20,5 +20,6 @@ mod kills;
 mod limits;
 mod oddities;
 mod refusals;
+mod reuse;
 mod same_as_lab;
 mod town;
