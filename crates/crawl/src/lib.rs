@@ -22,7 +22,7 @@
 //! | [`stored`] | the same for answers that another crawler stored |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
-//! | `survey` | whether a page is still there |
+//! | `survey`, `probe` | whether a page is still there |
 //!
 //! Not here: which policy runs, the terminal.
 
@@ -38,6 +38,7 @@ mod notes;
 mod page;
 mod patterns;
 pub mod plan;
+mod probe;
 mod progress;
 mod receive;
 mod robots;

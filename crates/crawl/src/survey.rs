@@ -6,18 +6,18 @@
 //!
 //! A name that does not exist settles all pages of its host, once a second look-up a while later
 //! has confirmed it. Probes are notes in the journal: one for each directory and day, also over
-//! restarts.
+//! restarts (`probe`).
 
 use std::collections::HashMap;
 
-use turnstone_fetch::html::Fingerprint;
 use turnstone_fetch::soft404::{HostEvidence, PageFacts, SoftOptions, Verdict, judge};
 use turnstone_fetch::{ErrorClass, FetchError, Method, Redirect, Url};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
-use turnstone_pagestore::{Entry, Facts, Settled};
+use turnstone_pagestore::{Facts, Settled};
 
 use crate::hand_out::Job;
 use crate::page;
+use crate::probe::{Probe, note_kind};
 use crate::run::{Crawl, CrawlError};
 use crate::verdict;
 
@@ -29,17 +29,19 @@ const NOT_FOUND_MIN: u32 = 2;
 /// What a survey remembers while it runs.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    options: SoftOptions,
+    pub(crate) options: SoftOptions,
     /// Pages that need another request.
-    needs: HashMap<PageId, Need>,
-    hosts: HashMap<HostId, HostEvidence>,
+    pub(crate) needs: HashMap<PageId, Need>,
+    pub(crate) hosts: HashMap<HostId, HostEvidence>,
     not_found: HashMap<HostId, u32>,
+    /// By note: the probes that are under way, or were in vain.
+    pub(crate) probes: HashMap<String, Probe>,
     tokens: u64,
 }
 
 /// What a page needs before it can be judged.
 #[derive(Clone, Debug)]
-enum Need {
+pub(crate) enum Need {
     /// Its body.
     Body,
     /// What a random sibling answers.
@@ -58,6 +60,7 @@ impl Survey {
             needs: HashMap::new(),
             hosts: HashMap::new(),
             not_found: HashMap::new(),
+            probes: HashMap::new(),
             tokens: token,
         }
     }
@@ -105,6 +108,11 @@ impl<P: Policy> Crawl<P> {
                     self.visit(host, Visit::Spared);
                     return self.weigh(page, host, *facts, has_body, Facts::default());
                 }
+                if !self.begin_probe(page, &note_kind(&sibling, &directory)) {
+                    // Told at once: later it might give back the rest that another request is due.
+                    self.visit(host, Visit::Spared);
+                    return Ok(());
+                }
                 Job::Sibling {
                     page,
                     host,
@@ -131,31 +139,6 @@ impl<P: Policy> Crawl<P> {
             kept: self.kept(page),
             spacing: self.spacing(host, delay_ms),
         }
-    }
-
-    /// Whether a directory was probed within a day; looks in the journal too.
-    fn knows_sibling(
-        &mut self,
-        host: HostId,
-        url: &Url,
-        directory: &str,
-    ) -> Result<bool, CrawlError> {
-        let now_s = self.clock.seconds(self.now);
-        let Some(survey) = &mut self.survey else {
-            return Ok(false);
-        };
-        let age_max = survey.options.probe_age_max_s;
-        let evidence = survey.hosts.entry(host).or_default();
-        if evidence.probe(directory, now_s, age_max).is_some() {
-            return Ok(true);
-        }
-        let Some(saved) = self.store.note(&note_kind(url, directory))? else {
-            return Ok(false);
-        };
-        if let Some((at_s, facts)) = restore(&saved, url) {
-            evidence.add_probe(directory, facts, at_s);
-        }
-        Ok(evidence.probe(directory, now_s, age_max).is_some())
     }
 
     /// The head or body of a surveyed page came.
@@ -222,7 +205,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Judges a page by what was seen of it, or asks for more.
-    fn weigh(
+    pub(crate) fn weigh(
         &mut self,
         page: PageId,
         host: HostId,
@@ -320,65 +303,6 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    /// A random sibling answered: remembered, and the page that needed it is judged.
-    pub(crate) fn sibling_came(
-        &mut self,
-        host: HostId,
-        directory: &str,
-        report: page::Report,
-    ) -> Result<(), CrawlError> {
-        self.requests_open -= 1;
-        let page::Report {
-            page,
-            url,
-            delay_ms,
-            result,
-            ..
-        } = report;
-        let sent_at = result.as_ref().map(|answer| answer.sent_at);
-        self.rest_since(host, sent_at.ok(), delay_ms);
-        let answer = match result {
-            Ok(answer) => answer,
-            Err(error) => return self.survey_failed(page, host, &error),
-        };
-        let sibling = match &answer.redirect {
-            Redirect::To { url: to, .. } => PageFacts::of_status(&url, to, 200),
-            Redirect::None | Redirect::Refused(_) => answer.soft.map_or_else(
-                || PageFacts::of_status(&url, &url, answer.status),
-                |soft| *soft,
-            ),
-        };
-        let now_s = self.clock.seconds(self.now);
-        let saved = save(now_s, &sibling);
-        let kind = note_kind(&url, directory);
-        let entry = Entry::Note {
-            kind: &kind,
-            bytes: &saved,
-        };
-        self.store.append(self.now, &entry);
-        let Some(survey) = &mut self.survey else {
-            unreachable!("only a survey probes");
-        };
-        let evidence = survey.hosts.entry(host).or_default();
-        evidence.add_probe(directory, sibling, now_s);
-        let facts = Facts {
-            requests: answer.facts.requests,
-            body_bytes: answer.facts.body_bytes,
-            ..Facts::default()
-        };
-        match survey.needs.get(&page).cloned() {
-            Some(Need::Sibling {
-                facts: seen,
-                has_body,
-                ..
-            }) => self.weigh(page, host, *seen, has_body, facts),
-            Some(Need::Body) | None => {
-                self.lose(page, facts);
-                Ok(())
-            }
-        }
-    }
-
     /// No answer. A name that is not found is looked up once more before its host is given up.
     pub(crate) fn survey_failed(
         &mut self,
@@ -408,48 +332,4 @@ pub const ALIVE: &str = "alive";
 fn words(evidence: &[turnstone_fetch::soft404::Evidence]) -> String {
     let words: Vec<String> = evidence.iter().map(ToString::to_string).collect();
     words.join("; ")
-}
-
-fn note_kind(url: &Url, directory: &str) -> String {
-    let origin = turnstone_fetch::urls::origin_of(url);
-    format!("probe {origin}{directory}")
-}
-
-/// What is remembered of a probe: when, status, where it landed, title, fingerprint.
-fn save(now_s: u64, facts: &PageFacts) -> Vec<u8> {
-    let fingerprint = facts.fingerprint;
-    let text = format!(
-        "{now_s}\n{}\n{}\n{} {} {}\n{}\n{}",
-        facts.status,
-        facts.landed,
-        fingerprint.text_hash,
-        fingerprint.simhash,
-        fingerprint.words,
-        u8::from(facts.password_field),
-        facts.title.replace('\n', " "),
-    );
-    text.into_bytes()
-}
-
-fn restore(saved: &[u8], requested: &Url) -> Option<(u64, PageFacts)> {
-    let text = str::from_utf8(saved).ok()?;
-    let mut lines = text.splitn(6, '\n');
-    let at_s = lines.next()?.parse().ok()?;
-    let status = lines.next()?.parse().ok()?;
-    let landed = Url::parse(lines.next()?).ok()?;
-    let mut numbers = lines.next()?.split(' ').map(str::parse);
-    let mut number = || numbers.next()?.ok();
-    let fingerprint = Fingerprint {
-        text_hash: number()?,
-        simhash: number()?,
-        words: number()?,
-    };
-    let password_field = lines.next()? == "1";
-    let title = lines.next()?.to_owned();
-    let mut facts = PageFacts::of_status(requested, &landed, status);
-    facts.fingerprint = fingerprint;
-    facts.password_field = password_field;
-    facts.full_title.clone_from(&title);
-    facts.title = title;
-    Some((at_s, facts))
 }

@@ -22,4 +22,5 @@ mod oddities;
 mod refusals;
 mod reuse;
 mod same_as_lab;
+mod survey;
 mod town;

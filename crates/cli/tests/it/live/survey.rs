@@ -1,0 +1,112 @@
+//! `revive` on a site that answers 200 to anything: row Q1, one probe a directory and day.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use turnstone_lab::serve::{Answer, Delivery, Handle, Options, Request, Web, start};
+
+use super::crawler::{Crawler, Running};
+
+const DIRECTORIES: [&str; 3] = ["/a/", "/b/", "/c/"];
+const PAGES: u32 = 10;
+
+/// Whether a path is a page of the site.
+fn is_page(path: &str) -> bool {
+    let rest = DIRECTORIES
+        .iter()
+        .find_map(|directory| path.strip_prefix(directory));
+    path == "/"
+        || rest
+            .and_then(|rest| rest.parse().ok())
+            .is_some_and(|page: u32| page < PAGES)
+}
+
+fn answer(request: &Request<'_>) -> Answer {
+    if request.path == "/robots.txt" {
+        return Answer::not_found();
+    }
+    let text = if request.path == "/" {
+        let mut links = String::new();
+        for directory in DIRECTORIES {
+            for page in 0..PAGES {
+                let _ = write!(links, "<a href={directory}{page}>on</a>");
+            }
+        }
+        links
+    } else if is_page(request.path) {
+        let words = request.path.repeat(40).replace('/', " word ");
+        format!("<title>{}</title><p>{words}</p>", request.path)
+    } else {
+        "<title>Oops</title><p>There is nothing here that could be shown to anybody at all.</p>"
+            .to_owned()
+    };
+    // Slow enough for several to be under way.
+    Answer::html(text).deliver(Delivery::Late { wait_ms: 20 })
+}
+
+fn revive(crawler: &Crawler, more: &str) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_turnstone"));
+    command.arg("revive").arg(crawler.directory());
+    command.args("--delay 1ms --open 8 --allow-private".split(' '));
+    command.args(more.split_whitespace());
+    crawler.start_as(command)
+}
+
+/// How often names that are no page were asked for, by directory.
+fn probes(server: &Handle) -> BTreeMap<String, u32> {
+    let mut probes = BTreeMap::new();
+    for request in server.requests() {
+        let path = &*request.path;
+        if path != "/robots.txt" && !is_page(path) {
+            let end = path.rfind('/').unwrap() + 1;
+            *probes.entry(path[..end].to_owned()).or_default() += 1;
+        }
+    }
+    probes
+}
+
+#[test]
+fn q1_one_probe_a_directory_with_many_requests_open() {
+    let server = start(Web::custom(1, answer), Options::default()).unwrap();
+    let crawler = Crawler::new(&format!(
+        "{}/ --allow-private --delay 0 --open 8 --policy breadth-first",
+        server.origin(0)
+    ));
+    crawler.finish();
+    assert_eq!(probes(&server).len(), 0);
+    for _ in 0..2 {
+        let status = revive(&crawler, "").wait();
+        assert!(status.success(), "{}", crawler.said());
+        let once = DIRECTORIES.map(|directory| (directory.to_owned(), 1));
+        assert_eq!(probes(&server), BTreeMap::from(once));
+        let verdicts = fs::read_to_string(crawler.directory().join("revived.tsv")).unwrap();
+        let alive = verdicts.lines().filter(|line| line.contains("\talive\t"));
+        assert_eq!(alive.count() as u32, 3 * PAGES + 1, "{verdicts}");
+    }
+}
+
+/// A probe that was answered is not sent again after a kill, one that was under way once at most.
+#[test]
+fn q1_one_probe_a_directory_over_kills() {
+    let server = start(Web::custom(1, answer), Options::default()).unwrap();
+    let crawler = Crawler::new(&format!(
+        "{}/ --allow-private --delay 0 --open 8 --policy breadth-first",
+        server.origin(0)
+    ));
+    crawler.finish();
+    let mut kills = 0;
+    for wait_ms in [60, 90, 120, 150] {
+        let running = revive(&crawler, "");
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        kills += u32::from(running.kill());
+    }
+    assert!(revive(&crawler, "").wait().success(), "{}", crawler.said());
+    for (directory, count) in probes(&server) {
+        assert!(
+            count <= 1 + kills,
+            "{directory}: {count} probes, {kills} kills"
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! One probe a directory: what a server answers to a name that surely does not exist there.
+//!
+//! A server that answers 200 to anything is found out by asking for a random sibling of a page (Bar-Yossef,
+//! Broder, Kumar, Tomkins 2004). The answer holds for the whole directory and for a day, and is a note in
+//! the journal, so that it also holds over restarts. While a probe is under way the other pages of the
+//! directory wait in their slots, and are judged when it comes back. A probe that brought no answer is
+//! sent again, as a page would be and at most as often; then it says nothing, for a day.
+//!
+//! Cost: a note a directory. Invariant: one answered probe for each directory and day.
+
+use turnstone_fetch::html::Fingerprint;
+use turnstone_fetch::soft404::PageFacts;
+use turnstone_fetch::{ErrorClass, FetchError, Redirect, Url};
+use turnstone_frontier::{HostId, PageId, Policy};
+use turnstone_pagestore::{Entry, Facts};
+
+use crate::page;
+use crate::run::{Crawl, CrawlError};
+use crate::survey::Need;
+
+/// A probe of a directory that has not been answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Probe {
+    under_way: bool,
+    /// Pages handed out that wait for it.
+    waiting: Vec<PageId>,
+    /// How often it brought no answer.
+    tries: u32,
+}
+
+impl<P: Policy> Crawl<P> {
+    /// Whether a directory was probed within a day; looks in the journal too.
+    pub(crate) fn knows_sibling(
+        &mut self,
+        host: HostId,
+        url: &Url,
+        directory: &str,
+    ) -> Result<bool, CrawlError> {
+        let now_s = self.clock.seconds(self.now);
+        let Some(survey) = &mut self.survey else {
+            return Ok(false);
+        };
+        let age_max = survey.options.probe_age_max_s;
+        let evidence = survey.hosts.entry(host).or_default();
+        if evidence.probe(directory, now_s, age_max).is_some() {
+            return Ok(true);
+        }
+        let Some(saved) = self.store.note(&note_kind(url, directory))? else {
+            return Ok(false);
+        };
+        if let Some((at_s, facts)) = restore(&saved, url) {
+            evidence.add_probe(directory, facts, at_s);
+        }
+        Ok(evidence.probe(directory, now_s, age_max).is_some())
+    }
+
+    /// Whether a page is the one to probe its directory. If not, it waits for the one that does.
+    pub(crate) fn begin_probe(&mut self, page: PageId, kind: &str) -> bool {
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey probes");
+        };
+        let probe = survey.probes.entry(kind.to_owned()).or_default();
+        if probe.under_way {
+            probe.waiting.push(page);
+            return false;
+        }
+        probe.under_way = true;
+        true
+    }
+
+    /// A random sibling answered: remembered, and the page that needed it is judged.
+    pub(crate) fn sibling_came(
+        &mut self,
+        host: HostId,
+        directory: &str,
+        report: page::Report,
+    ) -> Result<(), CrawlError> {
+        self.requests_open -= 1;
+        let page::Report {
+            page,
+            url,
+            delay_ms,
+            result,
+            ..
+        } = report;
+        let sent_at = result.as_ref().map(|answer| answer.sent_at);
+        self.rest_since(host, sent_at.ok(), delay_ms);
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.probe_failed((host, directory), &url, &error)?;
+                return self.survey_failed(page, host, &error);
+            }
+        };
+        let sibling = match &answer.redirect {
+            Redirect::To { url: to, .. } => PageFacts::of_status(&url, to, 200),
+            Redirect::None | Redirect::Refused(_) => answer.soft.map_or_else(
+                || PageFacts::of_status(&url, &url, answer.status),
+                |soft| *soft,
+            ),
+        };
+        let now_s = self.clock.seconds(self.now);
+        self.remember_probe((host, directory), &url, sibling, now_s);
+        let facts = Facts {
+            requests: answer.facts.requests,
+            body_bytes: answer.facts.body_bytes,
+            ..Facts::default()
+        };
+        self.probed(page, host, facts)?;
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey probes");
+        };
+        let probe = survey.probes.remove(&note_kind(&url, directory));
+        for page in probe.unwrap_or_default().waiting {
+            self.probed(page, host, Facts::default())?;
+        }
+        Ok(())
+    }
+
+    /// What a page needed to know of its directory is known.
+    fn probed(&mut self, page: PageId, host: HostId, facts: Facts) -> Result<(), CrawlError> {
+        let survey = self.survey.as_ref();
+        match survey.and_then(|survey| survey.needs.get(&page)).cloned() {
+            Some(Need::Sibling {
+                facts: seen,
+                has_body,
+                ..
+            }) => self.weigh(page, host, *seen, has_body, facts),
+            Some(Need::Body) | None => {
+                self.lose(page, facts);
+                Ok(())
+            }
+        }
+    }
+
+    /// A probe came back without an answer: those that waited for it are handed out again, and one of
+    /// them probes, unless that was tried often enough. Then the probe says nothing for a day.
+    fn probe_failed(
+        &mut self,
+        (host, directory): (HostId, &str),
+        url: &Url,
+        error: &FetchError,
+    ) -> Result<(), CrawlError> {
+        let (now_s, kind) = (self.clock.seconds(self.now), note_kind(url, directory));
+        let Some(survey) = &mut self.survey else {
+            unreachable!("only a survey probes");
+        };
+        let probe = survey.probes.entry(kind.clone()).or_default();
+        probe.under_way = false;
+        probe.tries += u32::from(error.class != ErrorClass::StaleConnection);
+        let waiting = std::mem::take(&mut probe.waiting);
+        if probe.tries >= self.plan.attempts_max {
+            survey.probes.remove(&kind);
+            self.remember_probe(
+                (host, directory),
+                url,
+                PageFacts::of_status(url, url, 0),
+                now_s,
+            );
+        }
+        for page in waiting {
+            self.give_back(page, "", String::new())?;
+        }
+        Ok(())
+    }
+
+    fn remember_probe(
+        &mut self,
+        (host, directory): (HostId, &str),
+        url: &Url,
+        sibling: PageFacts,
+        now_s: u64,
+    ) {
+        let entry = Entry::Note {
+            kind: &note_kind(url, directory),
+            bytes: &save(now_s, &sibling),
+        };
+        self.store.append(self.now, &entry);
+        if let Some(survey) = &mut self.survey {
+            let evidence = survey.hosts.entry(host).or_default();
+            evidence.add_probe(directory, sibling, now_s);
+        }
+    }
+}
+
+/// The kind of the note of a directory's probe.
+pub(crate) fn note_kind(url: &Url, directory: &str) -> String {
+    let origin = turnstone_fetch::urls::origin_of(url);
+    format!("probe {origin}{directory}")
+}
+
+/// What is remembered of a probe: when, status, where it landed, title, fingerprint.
+fn save(now_s: u64, facts: &PageFacts) -> Vec<u8> {
+    let fingerprint = facts.fingerprint;
+    let text = format!(
+        "{now_s}\n{}\n{}\n{} {} {}\n{}\n{}",
+        facts.status,
+        facts.landed,
+        fingerprint.text_hash,
+        fingerprint.simhash,
+        fingerprint.words,
+        u8::from(facts.password_field),
+        facts.title.replace('\n', " "),
+    );
+    text.into_bytes()
+}
+
+fn restore(saved: &[u8], requested: &Url) -> Option<(u64, PageFacts)> {
+    let text = str::from_utf8(saved).ok()?;
+    let mut lines = text.splitn(6, '\n');
+    let at_s = lines.next()?.parse().ok()?;
+    let status = lines.next()?.parse().ok()?;
+    let landed = Url::parse(lines.next()?).ok()?;
+    let mut numbers = lines.next()?.split(' ').map(str::parse);
+    let mut number = || numbers.next()?.ok();
+    let fingerprint = Fingerprint {
+        text_hash: number()?,
+        simhash: number()?,
+        words: number()?,
+    };
+    let password_field = lines.next()? == "1";
+    let title = lines.next()?.to_owned();
+    let mut facts = PageFacts::of_status(requested, &landed, status);
+    facts.fingerprint = fingerprint;
+    facts.password_field = password_field;
+    facts.full_title.clone_from(&title);
+    facts.title = title;
+    Some((at_s, facts))
+}
