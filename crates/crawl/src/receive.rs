@@ -1,12 +1,11 @@
 //! What a task brought back, turned into entries and events.
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use turnstone_fetch::robots::Answer as RobotsAnswer;
 use turnstone_fetch::scope::OutOfScope;
 use turnstone_fetch::urls::{canonical_key, host_of, surt};
-use turnstone_fetch::{ErrorClass, FetchError, Response, Url, retry_after, traps};
+use turnstone_fetch::{ErrorClass, FetchError, Response, TruncationMark, Url, traps};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
 use turnstone_pagestore::{Capture, Entry, Facts, Key, NewPage, Settled, warc};
 
@@ -105,33 +104,11 @@ impl<P: Policy> Crawl<P> {
             Ok(response) => (response.requests_sent, response.body.len() as u64),
             Err(error) => (error.requests_sent, 0),
         };
-        let (record, next) = match &result {
-            // Cut by the byte budget: rules that end too early would permit too much.
-            Ok(response)
-                if response.truncation.is_some()
-                    && response.body.len() < ROBOTS_BYTES_MAX
-                    && (200..300).contains(&response.status) =>
-            {
-                (self.robots.unanswered(authority), None)
-            }
-            Ok(response) => {
-                let decoded = response.decoded(self.context.client.limits());
-                let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
-                let wait = retry_after(&response.headers, SystemTime::now(), Duration::ZERO);
-                let answer = RobotsAnswer::Response {
-                    status: response.status,
-                    location: header("location"),
-                    body: &decoded.body,
-                    cache_control: header("cache-control"),
-                    retry_after_s: wait.map(|wait| wait.as_secs()),
-                };
-                self.robots.answered(authority, answer, now_s)
-            }
-            Err(error) => {
-                let why = error.to_string();
-                let answer = RobotsAnswer::Unreachable { why: &why };
-                self.robots.answered(authority, answer, now_s)
-            }
+        let (record, next) = if result.as_ref().is_ok_and(is_cut_short) {
+            (self.robots.unanswered(authority), None)
+        } else {
+            let limits = self.context.client.limits();
+            self.robots.answered(authority, &result, limits, now_s)
         };
         let entry = Entry::Robots {
             authority,
@@ -442,4 +419,12 @@ impl<P: Policy> Crawl<P> {
 
 fn shown(url: &Url) -> String {
     turnstone_fetch::urls::shown(url.as_str())
+}
+
+/// Whether our own byte budget cut a robots.txt: rules that end too early would permit too much.
+fn is_cut_short(response: &Response) -> bool {
+    let mark = response.truncation.map(|truncation| truncation.mark);
+    mark == Some(TruncationMark::Length)
+        && response.body.len() < ROBOTS_BYTES_MAX
+        && (200..300).contains(&response.status)
 }

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use turnstone_fetch::Url;
-use turnstone_fetch::robots::{Access, Answer, Next, Record, RefreshOptions};
+use turnstone_fetch::robots::{Access, Next, Record, RefreshOptions};
+use turnstone_fetch::{FetchError, Limits, Response, Url};
 use turnstone_frontier::PageId;
 
 /// The records of all authorities met in this process.
@@ -134,19 +134,21 @@ impl Robots {
         self.entry(authority).waiting.push(page);
     }
 
-    /// Takes in an answer. Returns the record as it is now, to be written, and the next URL to
-    /// ask for if the answer was a redirect.
+    /// Takes in what came of a request; rules that broke off or cannot be decoded are as none that
+    /// came. Returns the record as it is now, to be written, and the next URL to ask for if the answer
+    /// was a redirect.
     pub(crate) fn answered(
         &mut self,
         authority: &str,
-        answer: Answer<'_>,
+        fetched: &Result<Response, FetchError>,
+        limits: &Limits,
         now_s: u64,
     ) -> (Vec<u8>, Option<String>) {
         let Some(entry) = self.authorities.get_mut(authority) else {
             unreachable!("only known authorities are asked");
         };
         let record = &mut entry.record;
-        record.observe(now_s, answer, &self.agent, &self.options);
+        record.observe_fetch(now_s, fetched, limits, &self.agent, &self.options);
         entry.asking = !record.chain.is_empty();
         let next = record.chain.last().cloned();
         (record.save(), next)

@@ -4,7 +4,8 @@
 use std::fs;
 
 use turnstone_lab::serve::{
-    Answer, Faults, GraphPages, Handle, Options, Politeness, Request, RobotsCheck, Web, start,
+    Answer, Delivery, Faults, GraphPages, Handle, Options, Politeness, Request, RobotsCheck, Web,
+    start,
 };
 use turnstone_lab::web::GraphWeb;
 use turnstone_linkgraph::LinkGraph;
@@ -92,6 +93,38 @@ fn t13_t14_t15_r16_redirects_go_through_everything() {
     let there = format!("{}/there", server.origin(1));
     assert_eq!(state(&crawler, &there), PageState::Fetched);
     audit::check(&crawler.directory());
+}
+
+/// Rules that cannot be read might forbid anything: nothing is asked for until they can.
+#[test]
+fn r4_robots_that_broke_off_or_cannot_be_decoded_is_unreachable() {
+    let rules = "User-agent: *\nDisallow: /private\n";
+    let gzip_of_nothing = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff, 0xff];
+    let gzip = Answer {
+        body: gzip_of_nothing,
+        ..Answer::text("").header("Content-Encoding", "gzip")
+    };
+    let half = Answer::text(rules).deliver(Delivery::Truncate { bytes: 20 });
+    for (what, broken) in [("gzip", gzip), ("half", half)] {
+        let server = serve(1, move |request| match request.path {
+            "/robots.txt" if request.attempt < 2 => broken.clone(),
+            "/robots.txt" => Answer::text(rules),
+            _ => Answer::html("<a href=/private/page>secret</a>"),
+        });
+        // Three hundred seconds until it is asked again are three here, then six.
+        let crawler = crawl(&server, "--delay 0s --until time=2s");
+        assert_eq!(
+            asked(&server, "/robots.txt"),
+            1,
+            "{what}: it is let be for a while"
+        );
+        assert_eq!(asked(&server, "/"), 0, "{what}");
+        let crawler = Crawler::resume(crawler, "--clock-scale 100 --until time=60s");
+        crawler.finish();
+        assert_eq!(asked(&server, "/robots.txt"), 3, "{what}");
+        assert_eq!(asked(&server, "/"), 1, "{what}");
+        assert_eq!(asked(&server, "/private/page"), 0, "{what}");
+    }
 }
 
 #[test]
