@@ -35,6 +35,8 @@ pub struct Progress {
     pub durable_fetches: u64,
     /// Why the crawl stands still, if it does.
     pub paused: Option<String>,
+    /// What went wrong last and is no reason to stop.
+    pub warning: Option<String>,
     /// What the last request without an answer met; nothing once an answer came.
     pub trouble: Option<String>,
     /// It is about to end.

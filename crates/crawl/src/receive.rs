@@ -15,6 +15,9 @@ use crate::page;
 use crate::run::{Crawl, CrawlError};
 use crate::verdict::{self, Answered, Verdict};
 
+/// How long a host waits when this process may open no further file.
+const OUT_OF_FILES_MS: u64 = 1000;
+
 /// What a task brought back.
 #[derive(Debug)]
 pub(crate) enum Report {
@@ -296,6 +299,11 @@ impl<P: Policy> Crawl<P> {
             self.stale.insert(page);
             self.lose(page, facts);
             return Ok(());
+        }
+        if error.class == ErrorClass::OutOfFiles {
+            // Says nothing of the page nor of its host: both are let be until others are done.
+            self.hold(host, self.now.plus(OUT_OF_FILES_MS));
+            return self.give_back(page, "", error.detail.clone());
         }
         match verdict {
             Verdict::Failed(fault) => {

@@ -163,6 +163,8 @@ pub struct Crawl<P> {
     pub(crate) last_shown: Option<Instant>,
     pub(crate) started: Instant,
     pub(crate) paused: Option<String>,
+    /// What went wrong and is no reason to stop.
+    pub(crate) warning: Option<String>,
     /// What the last request without an answer met; nothing once an answer came.
     pub(crate) trouble: Option<String>,
     /// Whether to go on; looked at while the crawl stands still.
@@ -245,6 +247,7 @@ impl<P: Policy> Crawl<P> {
             last_shown: None,
             started: Instant::now(),
             paused: None,
+            warning: None,
             trouble: None,
             orders: None,
             stale: HashSet::new(),
@@ -505,8 +508,14 @@ impl<P: Policy> Crawl<P> {
             .store
             .checkpoint(|out| fold::save(identity, scheduler, patterns, out));
         match written {
-            // Only a shortcut: without room for it the crawl goes on.
-            Err(error) if error.is_full() => Ok(()),
+            // Only a shortcut: the crawl goes on without.
+            Err(StoreError::Io { path, source }) if path.ends_with("store/checkpoint.new") => {
+                self.warning = Some(format!(
+                    "{}: {source}; the crawl goes on, but will take longer to resume",
+                    path.display()
+                ));
+                Ok(())
+            }
             other => Ok(other?),
         }
     }
@@ -514,6 +523,8 @@ impl<P: Policy> Crawl<P> {
     /// Ends: everything durable, files closed.
     async fn finish(mut self, at_once: bool) -> Result<Summary, CrawlError> {
         let abandoned = self.scheduler.ranking().in_flight_count();
+        // What follows opens files.
+        self.context.client.close_idle();
         self.note_coverage();
         let stop = self.stop.unwrap_or(Stop::Told);
         self.note(STOP_NOTE, stop.name().as_bytes());

@@ -42,6 +42,7 @@ impl<P: Policy> Crawl<P> {
             coverage: self.scheduler.coverage(),
             durable_fetches: self.durable_fetches,
             paused: self.paused.clone(),
+            warning: self.warning.clone(),
             trouble: self.trouble.clone(),
             ending: self.stop.is_some(),
         });

@@ -109,7 +109,7 @@ pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, An
 pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
     use ErrorClass::{
         BodyLimit, ConnectFailed, ConnectRefused, ConnectTimeout, ContactMissing, Disconnect,
-        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, Protocol, StaleConnection,
+        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, OutOfFiles, Protocol, StaleConnection,
         TimeoutFirstByte, TimeoutTotal, TlsBadCertificate, TlsExpired, TlsHandshake, TlsTimeout,
         TlsUnknownIssuer, TlsWrongHost, TooSlow, UrlRefused, UrlTooLong,
     };
@@ -124,7 +124,7 @@ pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
         | TlsTimeout | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
             (Verdict::Retry, Some(Answer::Unreachable))
         }
-        StaleConnection => (Verdict::Retry, None),
+        OutOfFiles | StaleConnection => (Verdict::Retry, None),
     }
 }
 

@@ -228,10 +228,14 @@ impl<'a> Run<'a> {
             connector, limits, ..
         } = self.shared;
         let opening = async {
-            let connected = connector
-                .connect(&self.request.url, limits, &mut self.timings)
-                .await?;
-            Connection::open(connected, limits).await
+            let url = &self.request.url;
+            let mut connected = connector.connect(url, limits, &mut self.timings).await;
+            if matches!(&connected, Err(fault) if fault.class == ErrorClass::OutOfFiles) {
+                // Connections that only wait to be used again are worth less than this one.
+                self.shared.pool.clear();
+                connected = connector.connect(url, limits, &mut self.timings).await;
+            }
+            Connection::open(connected?, limits).await
         };
         timeout_at(self.total_end, opening)
             .await

@@ -191,11 +191,19 @@ impl Connector {
 fn connect_fault(address: SocketAddr, error: &std::io::Error) -> Fault {
     use std::io::ErrorKind;
     let class = match error.kind() {
+        _ if is_out_of_files(error) => ErrorClass::OutOfFiles,
         ErrorKind::ConnectionRefused => ErrorClass::ConnectRefused,
         ErrorKind::TimedOut => ErrorClass::ConnectTimeout,
         _ => ErrorClass::ConnectFailed,
     };
     Fault::new(class, format!("connection to {address}: {error}"))
+}
+
+/// EMFILE (this process) and ENFILE (this machine), which have no kind of their own.
+fn is_out_of_files(error: &std::io::Error) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
 fn server_name(url: &Url) -> Result<ServerName<'static>, Fault> {

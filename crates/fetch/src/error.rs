@@ -39,8 +39,10 @@ pub enum ErrorClass {
     ConnectRefused,
     /// The connection took too long.
     ConnectTimeout,
-    /// The connection failed in another way (unreachable, reset, out of sockets).
+    /// The connection failed in another way (unreachable, reset).
     ConnectFailed,
+    /// This process or this machine may open no further socket: nobody's fault but ours.
+    OutOfFiles,
     /// The certificate has expired or is not valid yet.
     TlsExpired,
     /// The certificate is for another host.
@@ -74,7 +76,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Every class, in the order declared.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::UrlRefused,
         Self::UrlTooLong,
         Self::GuardRefused,
@@ -84,6 +86,7 @@ impl ErrorClass {
         Self::ConnectRefused,
         Self::ConnectTimeout,
         Self::ConnectFailed,
+        Self::OutOfFiles,
         Self::TlsExpired,
         Self::TlsWrongHost,
         Self::TlsUnknownIssuer,
@@ -112,6 +115,7 @@ impl ErrorClass {
             Self::ConnectRefused => "connect-refused",
             Self::ConnectTimeout => "connect-timeout",
             Self::ConnectFailed => "connect-failed",
+            Self::OutOfFiles => "out-of-files",
             Self::TlsExpired => "tls-expired",
             Self::TlsWrongHost => "tls-wrong-host",
             Self::TlsUnknownIssuer => "tls-unknown-issuer",

@@ -63,12 +63,12 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     } = order;
     let chosen = Chosen::read(config)?;
     let seeds = seeds(config)?;
-    let plan = plan(config, &seeds, chosen.proves())?;
+    let mut plan = plan(config, &seeds, chosen.proves())?;
     let until = plan.until;
     if config.contact.is_none() && hosts_file.is_none() {
         need_contact(&seeds)?;
     }
-    let client = live::client_config(config, &plan, hosts_file)?;
+    let client = live::client_config(config, &mut plan, hosts_file)?;
     let mut store = live::open(directory)?;
     if Config::read(directory)?.as_ref() != Some(config) {
         config.write(directory)?;

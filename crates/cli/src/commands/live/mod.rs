@@ -1,6 +1,7 @@
 //! What every command that asks the live web shares: the directory, the client, the WARC files,
 //! the loop with its signals and its view.
 
+mod files;
 mod hosts_file;
 mod options;
 mod rounds;
@@ -57,10 +58,10 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
     Ok(Store::create(directory, &holder)?)
 }
 
-/// Who asks, and whom.
+/// Who asks, and whom. The plan is given no more connections than this process may open.
 pub(crate) fn client_config(
     config: &Config,
-    plan: &Plan,
+    plan: &mut Plan,
     hosts_file: Option<&Path>,
 ) -> anyhow::Result<turnstone_fetch::Config> {
     let identity = match &config.contact {
@@ -76,17 +77,19 @@ pub(crate) fn client_config(
             .map_err(|error| Usage::of("--allow-private", error))?,
     };
     let resolver = hosts_file.map(hosts_file::read).transpose()?;
+    let mut limits = Limits {
+        body_bytes_max: plan.body_bytes_max,
+        idle_connections_per_host_max: plan.politeness.open_max.max(1) as usize,
+        ..Limits::default()
+    };
+    files::fit(plan, &mut limits);
+    limits.fetches_open_max = plan.connections.max(1) * 2;
     Ok(turnstone_fetch::Config {
         guard: Guard {
             private,
             ..Guard::default()
         },
-        limits: Limits {
-            body_bytes_max: plan.body_bytes_max,
-            fetches_open_max: plan.connections.max(1) * 2,
-            idle_connections_per_host_max: plan.politeness.open_max.max(1) as usize,
-            ..Limits::default()
-        },
+        limits,
         resolver,
         ..turnstone_fetch::Config::new(identity)
     })

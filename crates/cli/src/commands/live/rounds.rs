@@ -64,7 +64,7 @@ pub(crate) fn ask(
     plan.round = Some(round);
     let surveys = survey.is_some();
     plan.survey = survey;
-    let client = client_config(&config, &plan, options.hosts_file.as_deref())?;
+    let client = client_config(&config, &mut plan, options.hosts_file.as_deref())?;
     anyhow::ensure!(
         directory.join("store/journal").exists(),
         "{}: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",

@@ -64,7 +64,7 @@ fn say_once(now: &Progress, said: &mut Vec<String>) {
     let paused = now.paused.as_ref().map(|why| format!("paused: {why}"));
     let trouble = now.trouble.as_ref();
     let trouble = trouble.map(|what| format!("{what}; it is tried again later"));
-    for line in [paused, trouble].into_iter().flatten() {
+    for line in [paused, now.warning.clone(), trouble].into_iter().flatten() {
         if said.len() < SAID_MAX && !said.contains(&line) {
             let _ = writeln!(std::io::stderr(), "turnstone: {line}");
             said.push(line);
@@ -114,6 +114,9 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
     );
     if let Some(coverage) = now.coverage {
         text += &format!("\ncoverage {}", Proven::of(coverage).bar());
+    }
+    if let Some(warning) = &now.warning {
+        text += &format!("\n{warning}");
     }
     if let Some(why) = &now.paused {
         text += &format!("\nPAUSED: {why}");

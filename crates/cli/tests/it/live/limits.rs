@@ -65,6 +65,38 @@ fn pages_of_a_host_bind_exactly() {
     assert_eq!(store.index().count(PageState::InFlight), 0);
 }
 
+#[test]
+fn c10_few_files_slow_a_crawl_down_and_no_more() {
+    let town = Town::open(Plan {
+        hosts: 48,
+        pages: 18,
+        ..TOWN
+    });
+    let crawler = Crawler::new("");
+    let mut command = Command::new("prlimit");
+    command
+        .arg("--nofile=40:40")
+        .arg(env!("CARGO_BIN_EXE_turnstone"))
+        .arg("crawl")
+        .args(town.arguments().split_whitespace())
+        .args(["--policy", "breadth-first", "--connections", "64"])
+        .arg("--output")
+        .arg(crawler.directory());
+    let status = crawler.start_as(command).wait();
+    let said = crawler.said();
+    assert!(status.success(), "{status}: {said}");
+    assert!(said.contains("--connections 64 lowered to"), "{said}");
+    let store = Store::look(&crawler.directory()).unwrap();
+    // Every page, the front pages by two names, and one that is the same on every host.
+    assert_eq!(
+        store.index().count(PageState::Fetched),
+        48 * (18 + 2),
+        "{said}"
+    );
+    assert!(store.last_checkpoint().is_some(), "{said}");
+    audit::check(&crawler.directory());
+}
+
 /// The longest file that may be written is raised when the crawl says that it waits.
 fn check_full(more: &str, bytes: u64) -> Crawler {
     let town = Town::open(TOWN);
