@@ -107,6 +107,17 @@ impl<P: Policy> Crawl<P> {
             Ok(response) => (response.requests_sent, response.body.len() as u64),
             Err(error) => (error.requests_sent, 0),
         };
+        if let Err(error) = &result
+            && let (Verdict::Failed(Fault::Refused), None) = verdict::of_error(error)
+            && self.robots.is_at_home(authority)
+        {
+            // That authority is not to be asked at all: not for a page either.
+            self.robots.not_asking(authority);
+            for page in self.robots.waited(authority) {
+                self.failed(page, error)?;
+            }
+            return Ok(());
+        }
         let (record, next) = if result.as_ref().is_ok_and(is_cut_short) {
             (self.robots.unanswered(authority), None)
         } else {

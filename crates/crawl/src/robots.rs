@@ -129,6 +129,11 @@ impl Robots {
         self.entry(authority).asking = false;
     }
 
+    /// Whether an authority's robots.txt is asked for where it belongs, and not where a redirect led.
+    pub(crate) fn is_at_home(&self, authority: &str) -> bool {
+        self.authorities[authority].record.chain.is_empty()
+    }
+
     /// A page waits for an authority's robots.txt.
     pub(crate) fn wait(&mut self, authority: &str, page: PageId) {
         self.entry(authority).waiting.push(page);

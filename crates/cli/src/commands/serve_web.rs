@@ -104,6 +104,17 @@ enum Until {
     TimeMs(u64),
 }
 
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
+    if text.bytes().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
 fn until(text: &str) -> Result<Until, String> {
     match text.split_once('=') {
         Some(("requests", number)) => number
@@ -226,9 +237,14 @@ impl ServeWeb {
                     _ => format!("and {} sites more\n", whole(more as u64)),
                 };
                 let seed = handle.seeds().into_iter().next().unwrap_or_default();
+                let found = match &self.hosts_file {
+                    Some(file) if self.by_name => format!(" --hosts-file {}", quoted(file)),
+                    None if self.by_name => " --hosts-file FILE".to_owned(),
+                    _ => String::new(),
+                };
                 let control = control.unwrap_or(0);
                 format!(
-                    "{}{more}\nCrawl it:      turnstone crawl {seed} -o DIR\n\
+                    "{}{more}\nCrawl it:      turnstone crawl {seed} -o DIR --allow-private=127.0.0.0/8{found}\n\
                      Move the date: curl -X POST http://127.0.0.1:{control}/at/WHEN\n\
                      Stop it:       Ctrl-C\n",
                     table.text()

@@ -201,6 +201,53 @@ fn people_see_a_table_and_scripts_find_hosts_by_name() {
     assert_eq!(hosts, "a.example\t127.1.0.1\nb.example\t127.1.0.2\n");
 }
 
+/// The command that it prints, as a shell runs it.
+#[test]
+fn the_crawl_it_suggests_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let links = "http://a.example/\thttp://a.example/x\nhttp://a.example/x\thttp://a.example/\n";
+    fs::write(folder.path().join("w.tsv"), links).unwrap();
+    for (number, arguments) in ["w", "w --by-name --hosts-file my,hosts"]
+        .iter()
+        .enumerate()
+    {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_turnstone"))
+            .arg("serve-web")
+            .args(arguments.split(' '))
+            .args(["--until", "time=60s"])
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let line = out
+            .lines()
+            .map(Result::unwrap)
+            .find(|line| line.starts_with("Crawl it:"));
+        let line = line.unwrap();
+        let command = line.strip_prefix("Crawl it:").unwrap().trim();
+        let command = command
+            .strip_prefix("turnstone ")
+            .unwrap()
+            .replace("DIR", &format!("dir{number}"));
+        let ran = Command::new("sh")
+            .args([
+                "-c",
+                &format!("\"$0\" {command} --json"),
+                env!("CARGO_BIN_EXE_turnstone"),
+            ])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let _ = child.kill();
+        let _ = child.wait();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{command}: {said}");
+        let summary: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        assert_eq!(summary["pages"], 2, "{command}: {summary} {said}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();

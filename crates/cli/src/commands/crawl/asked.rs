@@ -93,6 +93,9 @@ pub(crate) struct Crawl {
     /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
     #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
     allow_private: Option<String>,
+    /// Also ask these ports of public addresses, beside 80, 443, 8080 and 8443
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    allow_ports: Vec<u16>,
     /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
     #[arg(long, value_name = "FILE")]
     pub(super) hosts_file: Option<PathBuf>,
@@ -115,6 +118,7 @@ impl Crawl {
         over(&mut config.random_seed, &self.random_seed);
         over(&mut config.contact, &self.contact);
         over(&mut config.allow_private, &self.allow_private);
+        over_list(&mut config.allow_ports, &self.allow_ports);
         over(&mut config.politeness.delay, &self.delay);
         over(&mut config.politeness.open, &self.open);
         over(&mut config.limits.connections, &self.connections);
@@ -153,7 +157,7 @@ fn over<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {
     }
 }
 
-fn over_list(value: &mut Vec<String>, flag: &[String]) {
+fn over_list<T: Clone>(value: &mut Vec<T>, flag: &[T]) {
     if !flag.is_empty() {
         *value = flag.to_vec();
     }

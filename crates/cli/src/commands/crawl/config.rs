@@ -40,6 +40,9 @@ pub(crate) struct Config {
     /// Private networks that may be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_private: Option<String>,
+    /// Ports that may be asked beside those of the web.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) allow_ports: Vec<u16>,
     /// When to stop.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) until: UntilConfig,

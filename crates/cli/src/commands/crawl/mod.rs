@@ -18,6 +18,7 @@ use turnstone_fetch::Client;
 
 use self::config::Config;
 use self::policy::Chosen;
+use super::directory::Directory;
 use super::live;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
@@ -36,6 +37,10 @@ impl Crawl {
             output,
         )?;
         summary::print(&summary, directory, output)?;
+        if let Some(why) = unasked(&summary, directory)? {
+            output.note(&why);
+            return Ok(Exit::Failed);
+        }
         Ok(exit(&summary, until.coverage, output))
     }
 }
@@ -69,6 +74,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         need_contact(&seeds)?;
     }
     let client = live::client_config(config, &mut plan, hosts_file)?;
+    live::check_seeds(&client.guard, &seeds)?;
     let mut store = live::open(directory)?;
     if Config::read(directory)?.as_ref() != Some(config) {
         config.write(directory)?;
@@ -119,6 +125,25 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     // Tasks that were abandoned need not be waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     Ok((summary?, until))
+}
+
+/// Why nothing was ever asked, where that is so: what became of the first seed.
+fn unasked(summary: &Summary, directory: &Path) -> anyhow::Result<Option<String>> {
+    if summary.stop != Stop::Exhausted || summary.tally.requests > 0 || summary.pages > 0 {
+        return Ok(None);
+    }
+    let looked = Directory::look(directory)?;
+    let Some(seed) = looked.store.index().seeds().first().copied() else {
+        return Ok(None);
+    };
+    let (url, (_, said)) = (looked.url(seed)?, looked.fate(seed)?);
+    let said = match said.as_str() {
+        "" => "nothing came of it",
+        said => said,
+    };
+    Ok(Some(format!(
+        "turnstone: no seed could be asked for; the first, {url}: {said}"
+    )))
 }
 
 /// Leaves the page about the crawl, unless told to end at once, and says so. The crawl is done

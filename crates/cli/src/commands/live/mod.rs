@@ -11,13 +11,15 @@ pub(crate) use options::LiveOptions;
 pub(crate) use rounds::{Asked, ask};
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
-use turnstone_fetch::{AllowPrivate, Guard, Identity, Limits};
+use turnstone_fetch::urls::{host_of, shown};
+use turnstone_fetch::{AllowPorts, AllowPrivate, Guard, Identity, Limits, Refusal, Url};
 use turnstone_frontier::Policy;
 use turnstone_pagestore::{Store, warc};
 
@@ -58,6 +60,33 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
     Ok(Store::create(directory, &holder)?)
 }
 
+/// A seed that the guard would refuse whatever its name stands for is said before anything is asked.
+pub(crate) fn check_seeds(guard: &Guard, seeds: &[Url]) -> Result<(), Usage> {
+    for url in seeds {
+        let port = url.port_or_known_default().unwrap_or(0);
+        let host = host_of(url).trim_start_matches('[').trim_end_matches(']');
+        let judged = match host.parse() {
+            Ok(address) => guard.judge(SocketAddr::new(address, port)),
+            Err(_) => guard.judge_port(port),
+        };
+        let option = match &judged {
+            Ok(()) => continue,
+            Err(Refusal::Address { address, .. }) if address.is_loopback() && address.is_ipv4() => {
+                "--allow-private=127.0.0.0/8".to_owned()
+            }
+            Err(Refusal::Address { address, .. }) => format!("--allow-private={address}"),
+            Err(Refusal::Port(port)) => {
+                format!("--allow-ports={port}, or --allow-private for hosts of your own network")
+            }
+        };
+        if let Err(refusal) = judged {
+            let what = format!("seed {}: {refusal}: {option}", shown(url.as_str()));
+            return Err(Usage(what));
+        }
+    }
+    Ok(())
+}
+
 /// Who asks, and whom. The plan is given no more connections than this process may open.
 pub(crate) fn client_config(
     config: &Config,
@@ -87,7 +116,7 @@ pub(crate) fn client_config(
     Ok(turnstone_fetch::Config {
         guard: Guard {
             private,
-            ..Guard::default()
+            ports: AllowPorts::Also(config.allow_ports.clone()),
         },
         limits,
         resolver,

@@ -28,6 +28,9 @@ pub(crate) struct LiveOptions {
     /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
     #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
     allow_private: Option<String>,
+    /// Also ask these ports of public addresses, beside 80, 443, 8080 and 8443
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    allow_ports: Vec<u16>,
     /// For policies that draw at random [default: as in turnstone.toml, else 1]
     #[arg(long = "seed", value_name = "N")]
     random_seed: Option<u64>,
@@ -53,6 +56,9 @@ impl LiveOptions {
         over(&mut config.contact, &self.contact);
         over(&mut config.allow_private, &self.allow_private);
         over(&mut config.random_seed, &self.random_seed);
+        if !self.allow_ports.is_empty() {
+            config.allow_ports.clone_from(&self.allow_ports);
+        }
         if self.no_warc {
             config.warc = Some(false);
         }

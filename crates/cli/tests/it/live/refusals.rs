@@ -45,28 +45,36 @@ fn wrong_arguments_make_no_directory() {
     );
     check(
         here,
-        "crawl http://127.0.0.1:9/ -o x --until size=3",
+        "crawl http://127.0.0.1:2/ -o x --until size=3",
         2,
         &["--until", "size"],
     );
     check(
         here,
-        "crawl http://127.0.0.1:9/ -o x --policy lucky",
+        "crawl http://127.0.0.1:2/ -o x --policy lucky",
         2,
         &["lucky"],
     );
     check(
         here,
-        "crawl http://127.0.0.1:9/ -o file --allow-private",
+        "crawl http://127.0.0.1:2/ -o file --allow-private",
         2,
         &["file"],
     );
     check(
         here,
-        "crawl http://127.0.0.1:9/ -o /proc/x --allow-private",
+        "crawl http://127.0.0.1:2/ -o /proc/x --allow-private",
         1,
         &["/proc/x"],
     );
+    for (seed, says) in [
+        ("http://127.0.0.1:8000/", "--allow-private=127.0.0.0/8"),
+        ("http://localhost:8000/", "--allow-ports=8000"),
+        ("http://127.0.0.1:9/ --allow-private", "--allow-ports=9"),
+    ] {
+        let url = seed.split(' ').next().unwrap();
+        check(here, &format!("crawl {seed} -o x"), 2, &[url, says]);
+    }
     assert!(!here.join("x").exists());
     assert_eq!(fs::read_to_string(here.join("file")).unwrap(), "mine");
 }
@@ -116,14 +124,39 @@ fn c6_a_directory_that_is_not_ours_to_take() {
 
 #[test]
 fn nobody_answers() {
-    let crawler = Crawler::new("http://127.0.0.1:9/ --allow-private --until time=1s");
+    let crawler = Crawler::new("http://127.0.0.1:2/ --allow-private --until time=1s");
     let code = crawler.start().wait().code();
     assert_eq!(code, Some(0), "{}", crawler.said());
     let said = crawler.said();
     let told: Vec<&str> = said
         .lines()
-        .filter(|line| line.contains("http://127.0.0.1:9"))
+        .filter(|line| line.contains("http://127.0.0.1:2/"))
         .collect();
     assert_eq!(told.len(), 1, "{said}");
     assert!(told[0].contains("refused"), "{said}");
+}
+
+/// The name is known to nobody before it is looked up.
+#[test]
+fn seeds_that_may_not_be_asked_end_the_crawl() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    fs::write(here.join("hosts"), "inside.example\t10.1.2.3\n").unwrap();
+    for more in ["", " --ignore-addresses"] {
+        let ran = turnstone(
+            here,
+            &format!(
+                "crawl http://inside.example/ -o x --hosts-file hosts --contact me@example.org{more}"
+            ),
+        );
+        assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+        let line = ran.err.lines().last().unwrap();
+        for word in [
+            "no seed could be asked",
+            "http://inside.example/",
+            "10.1.2.3",
+        ] {
+            assert!(line.contains(word), "{}", ran.err);
+        }
+    }
 }
