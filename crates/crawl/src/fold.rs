@@ -256,6 +256,9 @@ fn run<P: Policy>(
                 refused,
                 ..
             } if matches!(view, View::All) => {
+                // One that was named later is taken for a seed from the start: its policy is another
+                // one anyway, for it trusts other pages.
+                let seed = seed || store.index().is_late_seed(page);
                 scheduler.observe(&Event::Discovered { page, host, seed }, tick, &known);
                 if !refused.0.is_empty() {
                     let fault = Fault::Refused;

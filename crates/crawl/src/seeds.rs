@@ -2,16 +2,20 @@
 
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{KeyOptions, canonical_key, host_of};
-use turnstone_frontier::Tick;
+use turnstone_frontier::{PageId, Tick};
 use turnstone_pagestore::{NewPage, Store};
 
-/// Adds the seeds that a store does not know yet. Returns how many were new.
-pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> usize {
+/// Makes seeds of all pages named. Returns those that had been found before and were none yet: what
+/// came of them stays what it was.
+pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> Vec<PageId> {
     let keyer = store.keyer();
-    let mut sown = 0;
+    let mut known = Vec::new();
     for url in seeds {
         let key = keyer.key(&canonical_key(url, keys));
-        if store.index().find(key).is_some() {
+        if let Some(page) = store.index().find(key) {
+            if store.name_seed(tick, page) {
+                known.push(page);
+            }
             continue;
         }
         let host = store.host(tick, host_of(url));
@@ -26,7 +30,6 @@ pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> u
                 refused: ("", ""),
             },
         );
-        sown += 1;
     }
-    sown
+    known
 }

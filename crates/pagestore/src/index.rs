@@ -6,7 +6,7 @@
 //!
 //! Cost: 24 bytes a page, the key table's 17 to 34, and 10 for each distinct text.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use turnstone_frontier::{Fault, HostId, PageId, Tick};
 
@@ -89,12 +89,17 @@ pub struct Session {
     pub policy: String,
 }
 
+/// The kind of the note that makes a seed of a page known before: its number, 4 bytes.
+pub(crate) const SEED_NOTE: &str = "seed";
+
 /// The index of a journal.
 #[derive(Debug, Default)]
 pub struct Index {
     keys: KeyTable,
     slots: Vec<Slot>,
     seeds: Vec<PageId>,
+    /// Those of them that were found before they were named.
+    late_seeds: BTreeSet<PageId>,
     counts: [u64; PageState::ALL.len()],
     host_names: Vec<Box<str>>,
     hosts: HashMap<Box<str>, HostId>,
@@ -193,8 +198,11 @@ impl Index {
             Entry::Robots { authority, .. } => {
                 self.robots.insert((*authority).into(), at);
             }
-            Entry::Note { kind, .. } => {
+            Entry::Note { kind, bytes } => {
                 self.notes.insert((*kind).into(), at);
+                if *kind == SEED_NOTE {
+                    self.name_seed(bytes);
+                }
             }
             Entry::Round { question, .. } => {
                 *self.rounds.entry((*question).into()).or_default() += 1;
@@ -202,6 +210,19 @@ impl Index {
             Entry::Held { .. } | Entry::Visit { .. } | Entry::Joined { .. } => {}
         }
         self.tally.fold(entry, host, first);
+    }
+
+    /// A page that was found before is a seed from now on.
+    fn name_seed(&mut self, bytes: &[u8]) {
+        let Ok(number) = bytes.try_into() else {
+            return;
+        };
+        let page = PageId(u32::from_le_bytes(number));
+        if page.index() < self.slots.len() && !self.seeds.contains(&page) {
+            self.seeds.push(page);
+            self.late_seeds.insert(page);
+            self.slots[page.index()].depth = 0;
+        }
     }
 
     fn settle(&mut self, page: PageId, settled: Settled) {
@@ -250,6 +271,11 @@ impl Index {
     /// The pages named by the user, in order.
     pub fn seeds(&self) -> &[PageId] {
         &self.seeds
+    }
+
+    /// Whether the user named a page that had been found before.
+    pub fn is_late_seed(&self, page: PageId) -> bool {
+        self.late_seeds.contains(&page)
     }
 
     /// How many pages were ever fetched.

@@ -18,7 +18,7 @@ use crate::disk::Disk;
 use crate::entry::{Entry, LastCopy, Outcome, Settled, read_before, read_copy};
 use crate::error::StoreError;
 use crate::facts::Facts;
-use crate::index::{Index, PageState};
+use crate::index::{Index, PageState, SEED_NOTE};
 use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
 use crate::keys::{Key, KeyGatherer, Keyer};
 use crate::lock::Lock;
@@ -239,6 +239,19 @@ impl Store {
         };
         self.append(tick, &entry);
         page
+    }
+
+    /// Makes a seed of a page that was found before. Returns whether it was none yet.
+    pub fn name_seed(&mut self, tick: Tick, page: PageId) -> bool {
+        if self.index.seeds().contains(&page) {
+            return false;
+        }
+        let entry = Entry::Note {
+            kind: SEED_NOTE,
+            bytes: &page.0.to_le_bytes(),
+        };
+        self.append(tick, &entry);
+        true
     }
 
     /// Settles a page.

@@ -15,6 +15,9 @@ use anyhow::Context as _;
 use turnstone_crawl::fold::{self, Founding, Past};
 use turnstone_crawl::{Clock, Parts, Stop, Summary, Until, sow};
 use turnstone_fetch::Client;
+use turnstone_fetch::urls::shown;
+use turnstone_frontier::PageId;
+use turnstone_pagestore::{PageState, Store};
 
 use self::config::Config;
 use self::policy::Chosen;
@@ -80,8 +83,9 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         config.write(directory)?;
     }
     let clock = Clock::resume(store.index(), clock_scale);
-    sow(&mut store, &seeds, &plan.keys, clock.now());
+    let known = sow(&mut store, &seeds, &plan.keys, clock.now());
     store.write()?;
+    tell_known(&store, &known, output)?;
     if store.torn_bytes() > 0 {
         let cut = store.torn_bytes();
         output.note(&format!(
@@ -125,6 +129,23 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     // Tasks that were abandoned need not be waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     Ok((summary?, until))
+}
+
+/// Tells of seeds that had been found before they were named.
+fn tell_known(store: &Store, known: &[PageId], output: &Output) -> anyhow::Result<()> {
+    for &page in known {
+        let standing = match store.index().state(page) {
+            PageState::Gone | PageState::Refused => "it did not come, and is not asked for again",
+            PageState::Moved => "it moved, and its target is not a seed",
+            PageState::Fetched => "it is stored already",
+            PageState::Waiting | PageState::InFlight | PageState::Unknown => "it is still to come",
+        };
+        output.note(&format!(
+            "turnstone: {} was found before and is a seed from now on; {standing}",
+            shown(&store.url(page)?)
+        ));
+    }
+    Ok(())
 }
 
 /// Why nothing was ever asked, where that is so: what became of the first seed.

@@ -128,6 +128,41 @@ fn r4_robots_that_broke_off_or_cannot_be_decoded_is_unreachable() {
 }
 
 #[test]
+fn a_page_found_before_becomes_a_seed() {
+    for policy in ["rankmass", "breadth-first"] {
+        let server = serve(1, |request| match request.path {
+            "/" => Answer::html("<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>"),
+            "/a" | "/b" | "/c" => Answer::html(format!("<p>{}</p>", request.path)),
+            _ => Answer::not_found(),
+        });
+        let origin = server.origin(0);
+        let arguments = format!("--allow-private --delay 0s --policy {policy}");
+        let crawler = Crawler::new(&format!("{origin}/ {arguments} --until pages=1"));
+        crawler.finish();
+        let crawler = Crawler::resume(crawler, &format!("{origin}/c --until pages=2"));
+        crawler.finish();
+        let said = crawler.said();
+        assert!(
+            said.contains("/c was found before and is a seed from now on"),
+            "{said}"
+        );
+        let store = Store::look(&crawler.directory()).unwrap();
+        assert_eq!(store.index().seeds().len(), 2);
+        if policy == "rankmass" {
+            // Half of all trust is at it now.
+            let third = format!("{origin}/c");
+            assert_eq!(audit::pages(&store)[&third], PageState::Fetched);
+        }
+        drop(store);
+        let crawler = Crawler::resume(crawler, "--until pages=100");
+        crawler.finish();
+        let store = Store::look(&crawler.directory()).unwrap();
+        assert_eq!(store.index().count(PageState::Fetched), 4);
+        assert_eq!(crawler.said().matches("was found before").count(), 1);
+    }
+}
+
+#[test]
 fn u6_one_page_by_many_names_is_fetched_once() {
     let server = serve(1, |request| match request.path {
         "/robots.txt" => Answer::not_found(),
