@@ -50,7 +50,8 @@ pub(crate) struct Budget {
     pub(crate) body_bytes_max: u64,
 }
 
-/// What a crawl has done, and what is under way.
+/// What a crawl has done, and what is under way. What was imported cost no request and does not
+/// count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spent {
     pub(crate) pages: u64,
@@ -67,7 +68,7 @@ impl Spent {
         Self {
             pages,
             requests: tally.requests,
-            bytes: tally.body_bytes,
+            bytes: tally.body_bytes - tally.imported_bytes,
             pages_open,
             requests_open,
         }

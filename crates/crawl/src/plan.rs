@@ -126,11 +126,11 @@ impl Plan {
 pub struct Until {
     /// When the policy's goal is proven.
     pub coverage: bool,
-    /// When this many pages are stored.
+    /// When this many pages were stored, without those of an import.
     pub pages: Option<u64>,
     /// When this many requests were sent, robots.txt included.
     pub requests: Option<u64>,
-    /// When this many bytes of bodies were received.
+    /// When this many bytes of bodies were received, without those of an import.
     pub bytes: Option<u64>,
     /// After this long in this process.
     pub time: Option<Duration>,

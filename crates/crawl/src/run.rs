@@ -410,12 +410,8 @@ impl<P: Policy> Crawl<P> {
     pub(crate) fn spent(&self) -> Spent {
         let index = self.store.index();
         let open = self.scheduler.ranking().in_flight_count() as u64;
-        Spent::new(
-            index.tally(),
-            index.stored_count(),
-            open,
-            self.requests_open,
-        )
+        let stored = index.stored_count() - index.tally().imported_pages;
+        Spent::new(index.tally(), stored, open, self.requests_open)
     }
 
     /// Writes this turn's entries. A full disk stops the crawl until there is room again.

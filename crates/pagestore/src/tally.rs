@@ -18,6 +18,10 @@ pub struct Tally {
     pub robots_requests: u64,
     /// Bytes of bodies received.
     pub body_bytes: u64,
+    /// Of them, what came without a request of ours: from an old crawl that was imported.
+    pub imported_bytes: u64,
+    /// Pages first stored without a request of ours.
+    pub imported_pages: u64,
     /// Fetches that brought a page, again and again where it was fetched again.
     pub fetches: u64,
     /// By HTTP status class: 1xx to 5xx, and other at 0.
@@ -83,6 +87,10 @@ impl Tally {
         }
         self.class(&facts.class);
         let fetched = matches!(outcome.settled, Settled::Fetched(_));
+        if facts.requests == 0 {
+            self.imported_bytes += facts.body_bytes;
+            self.imported_pages += u64::from(fetched && first);
+        }
         self.fetches += u64::from(fetched);
         if let Some(host) = self.hosts.get_mut(host.index()) {
             host.fetched += u32::from(fetched && first);

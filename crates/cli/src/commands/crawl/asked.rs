@@ -32,7 +32,8 @@ pub(crate) struct Crawl {
     #[arg(long, value_name = "SPEC")]
     policy: Option<String>,
     /// When to stop: coverage=0.98, pages=N, requests=N, bytes=N, time=1h; several with commas,
-    /// whichever comes first [default: coverage=0.98 where the policy proves it]
+    /// whichever comes first. Pages, requests and bytes count over all runs in DIR, without what was
+    /// imported [default: coverage=0.98 where the policy proves it]
     #[arg(long, value_name = "GOAL,…", value_delimiter = ',')]
     until: Vec<String>,
     /// The chance to follow a link rather than to return to a seed [default: 0.85]

@@ -56,6 +56,28 @@ fn bytes_bind_exactly() {
 }
 
 #[test]
+fn what_was_imported_is_not_spent() {
+    let (town, old) = crawl("--until pages=10");
+    let new = Crawler::new("");
+    let mut import = Command::new(env!("CARGO_BIN_EXE_turnstone"));
+    import.arg("import").arg(old.directory().join("warc"));
+    import.arg("--output").arg(new.directory());
+    assert!(new.start_as(import).wait().success(), "{}", new.said());
+    let arguments = format!("{} --policy breadth-first", town.arguments());
+    let new = Crawler::resume(new, &format!("{arguments} --until pages=5"));
+    new.finish();
+    let store = Store::look(&new.directory()).unwrap();
+    assert_eq!(store.index().tally().imported_pages, 10);
+    assert_eq!(store.index().stored_count(), 15);
+    drop(store);
+    let new = Crawler::resume(new, "--until bytes=9000");
+    new.finish();
+    let store = Store::look(&new.directory()).unwrap();
+    let tally = store.index().tally();
+    assert_eq!(tally.body_bytes - tally.imported_bytes, 9_000);
+}
+
+#[test]
 fn pages_of_a_host_bind_exactly() {
     let (_, crawler) = crawl("--host-pages 11");
     let store = Store::look(&crawler.directory()).unwrap();
