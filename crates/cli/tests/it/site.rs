@@ -74,6 +74,23 @@ fn links_reads_a_file_against_its_base() {
     .json();
     assert_eq!(json["links"][0]["url"], "https://e.example/d/x");
     assert_eq!(json["links"][0]["rel"], "next");
+    let ran = turnstone(folder.path(), "links p.html --json");
+    assert_eq!(ran.json()["base_assumed"], true);
+    assert!(
+        ran.err.contains("p.html: 1 relative links") && ran.err.contains("--base"),
+        "{}",
+        ran.err
+    );
+    fs::write(
+        folder.path().join("q.html"),
+        "<a href=https://e.example/>x</a>",
+    )
+    .unwrap();
+    let ran = turnstone(folder.path(), "links q.html --json");
+    assert_eq!(
+        (&ran.json()["base_assumed"], ran.err.as_str()),
+        (&false.into(), "")
+    );
     assert_eq!(
         turnstone(folder.path(), "links p.html --base ftp://x/").code,
         2

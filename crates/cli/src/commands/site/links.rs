@@ -6,19 +6,22 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 use turnstone_fetch::Url;
-use turnstone_fetch::html::{Page, PageInput, PageLimits, read_page};
+use turnstone_fetch::html::{Link, Page, PageInput, PageLimits, read_page};
 use turnstone_lab::table::Table;
 
 use super::ask::{self, AGENT, Asking};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
+/// Where a file is taken to come from when nothing is said.
+const ASSUMED: &str = "http://localhost/";
+
 /// Show the links of a page as the crawler reads them.
 #[derive(Debug, Args)]
 pub(crate) struct Links {
     /// An HTML file, or the URL of a page
     page: String,
-    /// The URL a file came from, for its relative links
+    /// The URL a file came from, for its relative links [default: http://localhost/, and it is said]
     #[arg(long, value_name = "URL")]
     base: Option<String>,
     #[command(flatten)]
@@ -31,9 +34,18 @@ impl Links {
             Some(url) => self.ask(url)?,
             None => self.read()?,
         };
+        let assumed = self.assumed(&page);
+        if assumed > 0 {
+            output.note(&format!(
+                "turnstone: {}: {assumed} relative links are shown as if it came from {ASSUMED}; \
+                 give --base",
+                self.page
+            ));
+        }
         let json = json!({
             "page": self.page,
             "base": page.base.as_str(),
+            "base_assumed": assumed > 0,
             "title": page.title,
             "encoding": page.encoding,
             "links": links_json(&page),
@@ -55,8 +67,17 @@ impl Links {
         Ok(Exit::Done)
     }
 
+    /// How many links of a file hang on a base that nobody gave.
+    fn assumed(&self, page: &Page) -> usize {
+        if self.base.is_some() || ask::web_address(&self.page).is_some() {
+            return 0;
+        }
+        let hangs = |link: &&Link| link.url.as_str().starts_with(ASSUMED);
+        page.links.iter().filter(hangs).count()
+    }
+
     fn read(&self) -> anyhow::Result<Page> {
-        let base = self.base.as_deref().unwrap_or("http://localhost/");
+        let base = self.base.as_deref().unwrap_or(ASSUMED);
         let url = ask::web_address(base)
             .ok_or_else(|| Usage::of("--base", format!("'{base}' is not an http or https URL")))?;
         let body =
@@ -93,7 +114,7 @@ pub(super) fn read_body(url: &Url, content_type: Option<&str>, body: &[u8]) -> P
 
 /// The links of a page, for machines.
 pub(super) fn links_json(page: &Page) -> Vec<Value> {
-    let each = |link: &turnstone_fetch::html::Link| {
+    let each = |link: &Link| {
         let (tag, attribute) = link.kind.tag_and_attribute();
         json!({"tag": tag, "attribute": attribute, "rel": link.rel, "url": link.url.as_str()})
     };
