@@ -1,12 +1,12 @@
-//! `turnstone revive DIR`
+//! `turnstone revive DIR|URLS|WEB`
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use turnstone_crawl::{ALIVE, Past, Round, Stop, Until, View};
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_frontier::{Coverage, Event, Fault, Links, Policy, Ranking, Tick};
@@ -20,6 +20,7 @@ use turnstone_policy::liveness::{
 };
 use turnstone_policy::{Question, Spec};
 
+use super::import::Import;
 use super::live::{Asked, LiveOptions, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
@@ -32,12 +33,17 @@ const NOTE: &str = "revive";
 ///
 /// Asks for heads, and for bodies only where a verdict needs one; tells pages that are gone although
 /// the server says 200 by comparing with a random sibling. A survey that was stopped goes on where
-/// it was.
+/// it was. An old crawl that is no crawl directory yet is imported into one first.
 #[derive(Debug, Args)]
 pub(crate) struct Revive {
-    /// A crawl directory, of `turnstone crawl` or `turnstone import`
-    #[arg(value_name = "DIR")]
-    directory: PathBuf,
+    /// A crawl directory, or an old crawl as `turnstone import` takes it: a list of URLs, WARC files, CDX,
+    /// a graph with URLs, a site history, or a folder of them
+    #[arg(value_name = "DIR|URLS|WEB")]
+    old: PathBuf,
+    /// The crawl directory that an old crawl is imported into, made if it is not there
+    /// [default: its name with -revive, in this folder]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
     /// In which order to ask (see `turnstone policies liveness`)
     #[arg(long, default_value = "pa-ratio", value_name = "SPEC")]
     policy: String,
@@ -52,8 +58,8 @@ pub(crate) struct Revive {
     #[arg(long, default_value_t = 0.95)]
     confidence: f64,
     /// Where the verdicts go, a line a page [default: DIR/revived.tsv]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    verdicts: Option<PathBuf>,
     #[command(flatten)]
     options: LiveOptions,
 }
@@ -104,11 +110,12 @@ impl Revive {
         let confidence = Confidence::new(self.confidence)
             .ok_or_else(|| Usage::of("--confidence", "must be above 0.5 and below 1"))?;
         let (enough, requests) = self.goals(confidence)?;
-        let stored = Store::look(&self.directory)?.index().stored_count();
+        let (directory, imported) = self.bring_in(output)?;
+        let stored = Store::look(&directory)?.index().stored_count();
         anyhow::ensure!(
             stored > 0,
             "{}: no page is stored, so none can be revived; crawl or import first",
-            self.directory.display()
+            directory.display()
         );
         let known = Arc::new(Mutex::new(Known::default()));
         let look = {
@@ -127,9 +134,9 @@ impl Revive {
             }),
         };
         let mark = format!("begun {} sample {}", self.policy, self.sample);
-        let before = Store::look(&self.directory)?.index().tally().requests;
+        let before = Store::look(&directory)?.index().tally().requests;
         let asked = Asked {
-            directory: &self.directory,
+            directory: &directory,
             options: &self.options,
             round: Round {
                 question: "revive".to_owned(),
@@ -168,11 +175,11 @@ impl Revive {
         let told_enough = enough.zip(known.estimate);
         let met = told_enough.is_some_and(|(enough, estimate)| enough.met(known.alive, &estimate));
         let finished = met || answered.summary.stop == Stop::Exhausted;
-        let store = finish(&self.directory, finished)?;
+        let store = finish(&directory, finished)?;
         let file = self
-            .output
+            .verdicts
             .clone()
-            .unwrap_or_else(|| self.directory.join("revived.tsv"));
+            .unwrap_or_else(|| directory.join("revived.tsv"));
         let written = verdicts(&store, &file)?;
         let requests = answered.summary.tally.requests - before;
         let stopped_by = if met {
@@ -182,7 +189,8 @@ impl Revive {
         };
         let interval = known.estimate.map(|estimate| estimate.interval(confidence));
         let document = json!({
-            "directory": self.directory.display().to_string(),
+            "directory": directory.display().to_string(),
+            "imported": imported,
             "policy": self.policy,
             "pages": stored,
             "requests": requests,
@@ -199,7 +207,7 @@ impl Revive {
             format!(
                 "{}: {} alive and {} gone of {} pages, {} requests ({:.2} for each alive page); \
                  stopped by {stopped_by}\n{}\n{} verdicts in {}\n",
-                self.directory.display(),
+                directory.display(),
                 whole(known.alive),
                 whole(known.gone),
                 whole(stored),
@@ -212,6 +220,27 @@ impl Revive {
         })?;
         let short = enough.is_some() && !met && answered.summary.stop != Stop::Exhausted;
         Ok(if short { Exit::Limit } else { Exit::Done })
+    }
+
+    /// The crawl directory: the one that was named, or one made of the old crawl that was. An import
+    /// that was killed goes on, and one that is done is not made again.
+    fn bring_in(&self, output: &Output) -> anyhow::Result<(PathBuf, Option<Value>)> {
+        if self.old.join("store/journal").exists() {
+            if self.output.is_some() {
+                let what =
+                    "is for an old crawl to be imported; a crawl directory is surveyed where it is";
+                return Err(Usage::of("--output", what).into());
+            }
+            return Ok((self.old.clone(), None));
+        }
+        let directory = self.output.clone().unwrap_or_else(|| beside(&self.old));
+        output.note(&format!(
+            "turnstone: importing {} into {}",
+            self.old.display(),
+            directory.display()
+        ));
+        let imported = Import::of(self.old.clone(), directory.clone()).carry_out()?;
+        Ok((directory, Some(imported.json())))
     }
 
     fn goals(&self, confidence: Confidence) -> anyhow::Result<(Option<Enough>, Option<u64>)> {
@@ -237,6 +266,13 @@ impl Revive {
     }
 }
 
+/// Where an old crawl goes if nothing else is asked: `urls.txt` into `urls-revive`.
+fn beside(old: &Path) -> PathBuf {
+    let name = old.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').find(|part| !part.is_empty());
+    PathBuf::from(format!("{}-revive", stem.unwrap_or("old")))
+}
+
 /// Where the survey began: here, or where one that was not finished did.
 fn begin(store: &mut Store, tick: Tick, mark: &str) -> anyhow::Result<Past> {
     let unfinished = store
@@ -253,7 +289,7 @@ fn begin(store: &mut Store, tick: Tick, mark: &str) -> anyhow::Result<Past> {
 }
 
 /// Notes that a survey is over, so that the next one begins anew.
-fn finish(directory: &std::path::Path, finished: bool) -> anyhow::Result<Store> {
+fn finish(directory: &Path, finished: bool) -> anyhow::Result<Store> {
     if !finished {
         return Ok(Store::look(directory)?);
     }
@@ -289,7 +325,7 @@ fn told(known: Known, confidence: Confidence) -> String {
 }
 
 /// Writes the verdict of every page that has one in the last survey; returns how many.
-fn verdicts(store: &Store, file: &std::path::Path) -> anyhow::Result<u64> {
+fn verdicts(store: &Store, file: &Path) -> anyhow::Result<u64> {
     let note = store.note(NOTE)?.unwrap_or_default();
     let note = String::from_utf8_lossy(&note).into_owned();
     let begun = note.strip_prefix("done ").and_then(|at| at.parse().ok());

@@ -203,7 +203,7 @@ pub(crate) fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
 }
 
 /// Whoever asks strangers says who asks: without a contact only this machine may be crawled.
-fn need_contact(seeds: &[turnstone_fetch::Url]) -> Result<(), Usage> {
+pub(crate) fn need_contact(seeds: &[turnstone_fetch::Url]) -> Result<(), Usage> {
     for url in seeds {
         let host = turnstone_fetch::urls::host_of(url);
         let address: Result<std::net::IpAddr, _> =

@@ -50,6 +50,8 @@ use crate::progress::Progress;
 
 /// Fetches between two notes of how far the import is.
 const NOTE_EVERY: u64 = 1000;
+/// Memory for sorting.
+const SORT_BYTES: usize = 128 << 20;
 /// Bytes that wait to be written at most, but for one fetch.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
@@ -84,12 +86,38 @@ pub(crate) struct Import {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     /// Memory for sorting, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 128 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = SORT_BYTES)]
     sort_bytes: usize,
 }
 
 impl Import {
+    /// One source into a directory, with everything else as by default.
+    pub(crate) fn of(source: PathBuf, output: PathBuf) -> Self {
+        Self {
+            sources: vec![source],
+            output,
+            everywhere: false,
+            since: None,
+            until: None,
+            date: None,
+            limit: None,
+            sort_bytes: SORT_BYTES,
+        }
+    }
+
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let summary = self.carry_out()?;
+        summary.print(output)?;
+        if summary.is_whole() {
+            Ok(Exit::Done)
+        } else {
+            output.note("turnstone: stopped by --limit before all was imported; go on without it");
+            Ok(Exit::Limit)
+        }
+    }
+
+    /// Imports; prints nothing but how far it is.
+    pub(crate) fn carry_out(self) -> anyhow::Result<Summary> {
         let directory = self.output.as_path();
         let window = Window::read(self.since.as_deref(), self.until.as_deref())?;
         let date_ms = self.date.as_deref().map(|date| plan::date("--date", date));
@@ -105,11 +133,7 @@ impl Import {
         let mut store = live::open(directory)?;
         let plan = match Plan::begin(&mut store, asked)? {
             Some(plan) => plan,
-            None => {
-                let known = Summary::nothing_new(directory, &store);
-                known.print(output)?;
-                return Ok(Exit::Done);
-            }
+            None => return Ok(Summary::nothing_new(directory, &store)),
         };
         let done = Work {
             plan: &plan,
@@ -117,20 +141,13 @@ impl Import {
             sort_bytes: self.sort_bytes,
         }
         .run(&mut store);
-        let summary = match done {
+        match done {
             Err(error) if !existed && !plan.has_read() => {
                 drop(store);
                 plan::unmake(directory);
-                return Err(error);
+                Err(error)
             }
-            other => other?,
-        };
-        summary.print(output)?;
-        if summary.is_whole() {
-            Ok(Exit::Done)
-        } else {
-            output.note("turnstone: stopped by --limit before all was imported; go on without it");
-            Ok(Exit::Limit)
+            other => other,
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Told<'a> {
 
 /// How an import ended.
 #[derive(Debug, Default)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     directory: PathBuf,
     sources: Vec<Value>,
     known_sources: usize,
@@ -97,7 +97,8 @@ impl Summary {
         output.result(&self.json(), || self.text())
     }
 
-    fn json(&self) -> Value {
+    /// It as JSON.
+    pub(crate) fn json(&self) -> Value {
         let taken = &self.taken;
         json!({
             "directory": self.directory.display().to_string(),

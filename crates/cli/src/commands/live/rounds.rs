@@ -59,6 +59,9 @@ pub(crate) fn ask(
     let mut config = Config::read(directory)?.unwrap_or_default();
     options.over(&mut config);
     let seeds = crawl::seeds(&config)?;
+    if config.contact.is_none() && options.hosts_file.is_none() {
+        crawl::need_contact(&seeds)?;
+    }
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
     plan.round = Some(round);

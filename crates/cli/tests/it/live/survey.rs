@@ -8,6 +8,7 @@ use std::process::Command;
 use turnstone_lab::serve::{Answer, Delivery, Handle, Options, Request, Web, start};
 
 use super::crawler::{Crawler, Running};
+use crate::run::turnstone;
 
 const DIRECTORIES: [&str; 3] = ["/a/", "/b/", "/c/"];
 const PAGES: u32 = 10;
@@ -109,4 +110,51 @@ fn q1_one_probe_a_directory_over_kills() {
             "{directory}: {count} probes, {kills} kills"
         );
     }
+}
+
+#[test]
+fn a_list_of_urls_is_imported_and_surveyed() {
+    let server = start(Web::custom(1, answer), Options::default()).unwrap();
+    let crawler = Crawler::new("");
+    let folder = crawler.directory().parent().unwrap().to_owned();
+    let origin = server.origin(0);
+    let list = format!("{origin}/a/1\n{origin}/a/2\n{origin}/a/gone\n");
+    fs::write(folder.join("old.urls.txt"), list).unwrap();
+    let run = |more: &str| {
+        let ran = turnstone(
+            &folder,
+            &format!("revive old.urls.txt --delay 1ms --allow-private --json{more}"),
+        );
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        ran
+    };
+    for more in ["", " -o other"] {
+        // The second time nothing is left to be imported.
+        for fetches in [3, 0] {
+            let ran = run(more);
+            let into = if more.is_empty() {
+                "old-revive"
+            } else {
+                "other"
+            };
+            assert!(
+                ran.err
+                    .contains(&format!("importing old.urls.txt into {into}")),
+                "{}",
+                ran.err
+            );
+            let json = ran.json();
+            assert_eq!(json["directory"], into);
+            assert_eq!(json["imported"]["fetches"], fetches);
+            assert_eq!(
+                (&json["alive"], &json["gone"]),
+                (&2.into(), &1.into()),
+                "{json}"
+            );
+            assert!(folder.join(into).join("revived.tsv").exists());
+        }
+    }
+    let ran = turnstone(&folder, "revive old-revive -o third --allow-private");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("--output"), "{}", ran.err);
 }
