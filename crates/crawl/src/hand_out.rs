@@ -180,10 +180,7 @@ impl<P: Policy> Crawl<P> {
             }
         }
         let authority = origin_of(&url);
-        if !self.robots.knows(&authority) {
-            let saved = self.store.robots(&authority)?;
-            self.robots.load(&authority, saved.as_deref());
-        }
+        self.meet(&authority)?;
         let now_s = self.clock.seconds(self.now);
         match self.robots.permission(&authority, &url, now_s) {
             Permission::Refused { line } => self.refuse(page, host, "robots", line),
@@ -218,14 +215,28 @@ impl<P: Policy> Crawl<P> {
 
     /// How long a host rests between requests; one that wants more than we would give gets it.
     fn wanted_delay(&mut self, host: HostId, delay: Option<Duration>) -> u64 {
-        let usual = self.plan.politeness.delay_ms;
-        let wanted = delay.map_or(0, |delay| {
+        let due = self.due(delay);
+        if due > self.plan.politeness.delay_ms {
+            self.hold(host, self.now.plus(due));
+        }
+        due
+    }
+
+    /// The longer of our own delay and the one that a host wants.
+    pub(crate) fn due(&self, wanted: Option<Duration>) -> u64 {
+        let wanted = wanted.map_or(0, |delay| {
             u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
         });
-        if wanted > usual {
-            self.hold(host, self.now.plus(wanted));
+        wanted.max(self.plan.politeness.delay_ms)
+    }
+
+    /// Looks up what the journal has of an authority, unless that was done before.
+    pub(crate) fn meet(&mut self, authority: &str) -> Result<(), CrawlError> {
+        if !self.robots.knows(authority) {
+            let saved = self.store.robots(authority)?;
+            self.robots.load(authority, saved.as_deref());
         }
-        wanted.max(usual)
+        Ok(())
     }
 
     /// Learns the addresses of a page's host. Whether they are known now.

@@ -96,8 +96,8 @@ impl<P: Policy> Crawl<P> {
         result: Result<Response, FetchError>,
     ) -> Result<(), CrawlError> {
         self.requests_open -= 1;
-        let sent_at = result.as_ref().map(|response| response.sent_at);
-        self.rest_since(host, sent_at.ok(), self.plan.politeness.delay_ms);
+        let sent_at = result.as_ref().map(|response| response.sent_at).ok();
+        self.rest_since(host, sent_at, self.plan.politeness.delay_ms);
         if slot == Slot::Own {
             self.visit(host, Visit::Closed);
         }
@@ -124,6 +124,11 @@ impl<P: Policy> Crawl<P> {
             let limits = self.context.client.limits();
             self.robots.answered(authority, &result, limits, now_s)
         };
+        // The page that waited is the next request: what the rules want holds for it already.
+        if self.store.index().find_host(&host_of_authority(authority)) == Some(host) {
+            let due = self.due(self.robots.crawl_delay(authority, now_s));
+            self.rest_since(host, sent_at, due);
+        }
         let entry = Entry::Robots {
             authority,
             record: &record,
@@ -446,4 +451,9 @@ fn is_cut_short(response: &Response) -> bool {
     mark == Some(TruncationMark::Length)
         && response.body.len() < ROBOTS_BYTES_MAX
         && (200..300).contains(&response.status)
+}
+
+/// The name of the host of an authority.
+pub(crate) fn host_of_authority(authority: &str) -> String {
+    Url::parse(authority).map_or_else(|_| String::new(), |url| host_of(&url).to_owned())
 }

@@ -103,8 +103,7 @@ impl Robots {
                     );
                     return Permission::Refused { line };
                 }
-                let delay = rules.crawl_delay(self.crawl_delay_max);
-                let delay = delay.map(|delay| delay.granted);
+                let delay = self.crawl_delay(authority, now_s);
                 Permission::Granted { delay }
             }
             Access::Open { .. } => Permission::Granted { delay: None },
@@ -116,6 +115,18 @@ impl Robots {
                 why: "robots.txt is to be asked for later".to_owned(),
                 until_s: entry.record.ask_at_s,
             },
+        }
+    }
+
+    /// How long a known authority wants to rest between requests, if its rules say so.
+    pub(crate) fn crawl_delay(&self, authority: &str, now_s: u64) -> Option<Duration> {
+        let record = &self.authorities[authority].record;
+        match record.access(now_s, &self.options) {
+            Access::Rules { rules, .. } => {
+                let delay = rules.crawl_delay(self.crawl_delay_max)?;
+                Some(delay.granted)
+            }
+            Access::Open { .. } | Access::Closed { .. } | Access::Unknown => None,
         }
     }
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use turnstone_fetch::{Client, Turn};
+use turnstone_fetch::urls::origin_of;
+use turnstone_fetch::{Client, Turn, Url};
 use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError, Tally, warc};
 
@@ -29,7 +30,7 @@ use crate::page::Context;
 use crate::patterns::Patterns;
 use crate::plan::{Plan, Round};
 use crate::progress::Progress;
-use crate::receive::Report;
+use crate::receive::{Report, host_of_authority};
 use crate::robots::Robots;
 use crate::show::SHOW_EVERY;
 use crate::survey::Survey;
@@ -256,12 +257,12 @@ impl<P: Policy> Crawl<P> {
             plan,
             store,
         };
-        crawl.begin();
+        crawl.begin()?;
         Ok((crawl, seen))
     }
 
     /// Writes down that this process has the crawl now, and gives back what was in flight.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), CrawlError> {
         let politeness = self.plan.politeness;
         let (wall_ms, boot, boot_ms) = self.clock.session();
         let entry = Entry::Session {
@@ -280,8 +281,9 @@ impl<P: Policy> Crawl<P> {
         let lost: Vec<PageId> = self.scheduler.in_flight().collect();
         for page in lost {
             let page = self.view.outer(page);
-            if politeness.delay_ms > 0 {
-                self.hold(self.store.index().host(page), rested);
+            let due = self.lost_due(page)?;
+            if due > 0 {
+                self.hold(self.store.index().host(page), self.now.plus(due));
             }
             self.settle(page, Settled::Failed(Fault::Lost), &[], Facts::default());
         }
@@ -298,6 +300,7 @@ impl<P: Policy> Crawl<P> {
             for host in (0..hosts).map(HostId::from_index) {
                 self.hold(host, rested);
             }
+            self.hold_by_rules()?;
         }
         if let Some(Round { question, budget }) = self.plan.round.clone() {
             let (question, round) = (question.as_str(), self.store.index().rounds(&question));
@@ -310,6 +313,34 @@ impl<P: Policy> Crawl<P> {
             let event = Event::Round { round, budget };
             self.scheduler.observe(&event, self.now, &self.store);
         }
+        Ok(())
+    }
+
+    /// How long the host of a page that was in flight must rest.
+    fn lost_due(&mut self, page: PageId) -> Result<u64, CrawlError> {
+        let Ok(url) = Url::parse(&self.store.url(page)?) else {
+            return Ok(self.plan.politeness.delay_ms);
+        };
+        let authority = origin_of(&url);
+        self.meet(&authority)?;
+        let now_s = self.clock.seconds(self.now);
+        Ok(self.due(self.robots.crawl_delay(&authority, now_s)))
+    }
+
+    /// Lets every host rest as long as its rules want.
+    fn hold_by_rules(&mut self) -> Result<(), CrawlError> {
+        let robots = self.store.index().robots();
+        let authorities: Vec<String> = robots.map(|(authority, _)| authority.to_owned()).collect();
+        let now_s = self.clock.seconds(self.now);
+        for authority in authorities {
+            self.meet(&authority)?;
+            let wanted = self.robots.crawl_delay(&authority, now_s);
+            let host = self.store.index().find_host(&host_of_authority(&authority));
+            if let (Some(wanted), Some(host)) = (wanted, host) {
+                self.hold(host, self.now.plus(self.due(Some(wanted))));
+            }
+        }
+        Ok(())
     }
 
     /// Crawls until a goal, a budget, an end or `stop` says so.

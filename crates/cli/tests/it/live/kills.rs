@@ -222,6 +222,36 @@ impl Round {
     }
 }
 
+/// A host that wants more time between requests than we would give gets it, also right after its
+/// robots.txt, and whenever the crawl was killed.
+#[test]
+fn c1_a_crawl_delay_holds_over_kills() {
+    let town = Town::open(Plan {
+        hosts: 3,
+        pages: 10,
+        delay_ms: 20,
+        scale: 1,
+        faults: false,
+    });
+    let crawler = Crawler::new(&format!("{} --policy breadth-first", town.arguments()));
+    let mut dice = Dice(7);
+    for _ in 0..12 {
+        let running = crawler.start();
+        std::thread::sleep(Duration::from_micros(dice.below(200_000)));
+        if !running.kill() {
+            break;
+        }
+    }
+    crawler.finish();
+    town.assert_polite("Crawl-delay");
+    audit::check(&crawler.directory());
+    let pages = audit::pages(&Store::look(&crawler.directory()).unwrap());
+    assert!(
+        pages.values().all(|state| *state == PageState::Fetched),
+        "{pages:?}"
+    );
+}
+
 /// Power loss: of what was written since the last sync, any file may have lost its end.
 #[test]
 fn c3_a_power_loss_is_mended() {

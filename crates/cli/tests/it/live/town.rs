@@ -128,9 +128,10 @@ fn answer(plan: Plan, request: &Request<'_>) -> Answer {
 fn robots(plan: Plan, request: &Request<'_>) -> Answer {
     let host = request.host as u32;
     let rules = match host {
-        2 if plan.faults && plan.scale == 1 => format!(
+        // The server reads it by the time of the world.
+        2 if plan.scale == 1 && plan.delay_ms > 0 => format!(
             "User-agent: *\nCrawl-delay: {}\n",
-            plan.delay_ms as f64 * 1.5 / 1000.0
+            plan.delay_ms as f64 * 4.0 / 1000.0
         ),
         3 if plan.faults => {
             let other = &request.origins[request.origins.len() - 2];
