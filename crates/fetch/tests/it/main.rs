@@ -30,4 +30,5 @@ mod scope_and_traps;
 mod server;
 mod soft404;
 mod tls;
+mod turns;
 mod urls;
