@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
 use turnstone_fetch::{Kept, Method, Request, Spacing, Url, Validators};
-use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
+use turnstone_frontier::{Chance, Fault, HostId, Next, PageId, Policy, Tick, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
 use crate::archive::Copy;
@@ -139,6 +139,10 @@ impl<P: Policy> Crawl<P> {
             match self.scheduler.next(self.now) {
                 Next::Fetch(number) => {
                     let page = self.view.outer(number);
+                    let chance = self.scheduler.chance(number);
+                    if chance != Chance::CERTAIN {
+                        self.chances.insert(page, chance);
+                    }
                     self.handed_out(page);
                     self.consider(page, body_bytes_max)?;
                 }

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use turnstone_fetch::urls::origin_of;
 use turnstone_fetch::{Client, Turn, Url};
-use turnstone_frontier::{Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit};
+use turnstone_frontier::{
+    Chance, Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit,
+};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError, Tally, warc};
 
 use crate::addresses::Addresses;
@@ -148,6 +150,8 @@ pub struct Crawl<P> {
     pub(crate) stale: HashSet<PageId>,
     /// By the host that stands for all that are asked as one, where several requests may be open.
     pub(crate) turns: HashMap<HostId, Turn>,
+    /// Pages in flight that the policy drew at random, with their chances.
+    pub(crate) chances: HashMap<PageId, Chance>,
     /// By host, where the pages of a host are counted.
     pub(crate) quotas: HashMap<HostId, Quota>,
     pub(crate) stop: Option<Stop>,
@@ -254,6 +258,7 @@ impl<P: Policy> Crawl<P> {
             stale: HashSet::new(),
             turns: HashMap::new(),
             quotas: HashMap::new(),
+            chances: HashMap::new(),
             plan,
             store,
         };

@@ -15,9 +15,12 @@ impl<P: Policy> Crawl<P> {
         page: PageId,
         settled: Settled,
         links: &[PageId],
-        facts: Facts,
+        mut facts: Facts,
     ) {
         self.entries += 1;
+        if let Some(chance) = self.chances.remove(&page) {
+            facts.chance = chance.to_units();
+        }
         let outcome = Outcome {
             page,
             settled,

@@ -11,6 +11,7 @@
 
 mod aside;
 mod calendar;
+mod chance;
 mod event;
 mod heap;
 mod id;
@@ -21,6 +22,7 @@ mod saved;
 mod scheduler;
 
 pub use calendar::{Politeness, Tick, Visit};
+pub use chance::Chance;
 pub use event::{Change, Event, Fault};
 pub use id::{HostId, PageId};
 pub use policy::{Coverage, Links, NoLinks, Policy, WholeGraphRank};

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::calendar::Tick;
+use crate::chance::Chance;
 use crate::event::Event;
 use crate::id::PageId;
 use crate::ranking::Ranking;
@@ -26,6 +27,14 @@ pub trait Policy: Send {
         None
     }
 
+    /// The chance with which the decision fell on a page that is about to be asked for: to be among
+    /// the pages of its round, as that was drawn. Certain for policies that draw nothing, and for
+    /// pages that follow from answers of the same round.
+    fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
+        let _ = (page, ranking);
+        Chance::CERTAIN
+    }
+
     /// Writes the whole state, random generator included. Ranks are saved by the scheduler.
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()>;
 
@@ -44,6 +53,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
         (**self).residual(page, ranking)
+    }
+
+    fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
+        (**self).chance(page, ranking)
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

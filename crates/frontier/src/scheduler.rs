@@ -10,6 +10,7 @@
 use std::io;
 
 use crate::calendar::{Calendar, Politeness, Tick, Visit};
+use crate::chance::Chance;
 use crate::event::{Event, Fault};
 use crate::id::{HostId, PageId};
 use crate::policy::{Coverage, Links, Policy};
@@ -161,6 +162,11 @@ impl<P: Policy> Scheduler<P> {
     /// What the policy proves of the pages fetched so far.
     pub fn coverage(&self) -> Option<Coverage> {
         self.policy.coverage()
+    }
+
+    /// The chance with which the policy chose a page that was just handed out.
+    pub fn chance(&self, page: PageId) -> Chance {
+        self.policy.chance(page, &self.ranking)
     }
 
     /// The policy, to be asked for its estimates.

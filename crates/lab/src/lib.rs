@@ -3,6 +3,7 @@
 //! The truth about a recorded web lives here, where no policy can look it up. The lab drives the
 //! same scheduler as the live crawl and answers from the record.
 
+pub mod advise;
 pub mod backtest;
 pub mod cluster;
 pub mod crawled;

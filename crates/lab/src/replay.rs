@@ -31,6 +31,8 @@ pub struct Replay<'a, P> {
     graph: &'a LinkGraph,
     /// By page: whether it is there. Empty means that all are.
     alive: &'a [bool],
+    /// By page: whether nobody knows. Empty means that all is known.
+    unknown: &'a [bool],
     scheduler: Scheduler<P>,
     requests: Requests,
 }
@@ -53,6 +55,7 @@ impl<'a, P: Policy> Replay<'a, P> {
         Self {
             graph,
             alive: &[],
+            unknown: &[],
             scheduler,
             requests: Requests::new(politeness),
         }
@@ -63,6 +66,15 @@ impl<'a, P: Policy> Replay<'a, P> {
     pub fn with_fates(mut self, alive: &'a [bool]) -> Self {
         assert_eq!(alive.len(), self.graph.page_count(), "one fate a page");
         self.alive = alive;
+        self
+    }
+
+    /// The same, but of some pages the record does not know whether they are there: `unknown` is by
+    /// page, or empty. Such a page is answered for as one that may not be asked, so that a policy
+    /// learns nothing from it and does not ask again.
+    #[must_use]
+    pub fn with_unknown(mut self, unknown: &'a [bool]) -> Self {
+        self.unknown = unknown;
         self
     }
 
@@ -89,7 +101,10 @@ impl<'a, P: Policy> Replay<'a, P> {
 
     fn answer(&mut self, page: PageId) -> PageId {
         let is_there = self.alive.is_empty() || self.alive[page.index()];
-        let event = if is_there {
+        let event = if self.unknown.get(page.index()) == Some(&true) {
+            let fault = Fault::Refused;
+            Event::Failed { page, fault }
+        } else if is_there {
             let links = self.graph.links(page);
             let change = Change::New;
             Event::Fetched {

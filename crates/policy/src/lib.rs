@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod changes;
 pub mod coverage;
 pub mod discovery;
+pub mod explore;
 pub mod importance;
 pub mod liveness;
 pub mod mass;

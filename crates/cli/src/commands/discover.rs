@@ -11,9 +11,10 @@ use turnstone_lab::number::{percent, whole};
 use turnstone_lab::table::Table;
 use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
+use turnstone_policy::explore::Among;
 use turnstone_policy::{Question, Spec};
 
-use super::live::{Asked, LiveOptions, Watch, ask};
+use super::live::{Asked, ExploreShare, LiveOptions, Watch, ask};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -36,6 +37,10 @@ pub(crate) struct Discover {
     /// How to choose them (see `turnstone policies discovery`)
     #[arg(long, default_value = "bandit", value_name = "SPEC")]
     policy: String,
+    /// Leave this share of the round to pages drawn at random, each with its chance in the journal, so
+    /// that `turnstone advise` can tell what the policy passes over: a share such as 10%
+    #[arg(long, default_value = "0", value_name = "SHARE", value_parser = str::parse::<ExploreShare>)]
+    explore: ExploreShare,
     #[command(flatten)]
     options: LiveOptions,
 }
@@ -65,18 +70,20 @@ impl Discover {
             directory: &self.directory,
             options: &self.options,
             round: Round { question, budget },
-            identity: format!("discover {}", self.policy),
+            identity: format!("discover {}{}", self.policy, self.explore.identity()),
             past: Box::new(|_, _| Ok(Past::All)),
             until: Until::default(),
             survey: None,
             watch: Watch::default(),
         };
         let answered = ask(asked, |_, config| {
+            let seed = config.random_seed.unwrap_or(1);
             let question = Discovery {
-                seed: config.random_seed.unwrap_or(1),
+                seed,
                 ..Discovery::default()
             };
             let policy = discovery::build(&spec, question)?;
+            let policy = self.explore.of(policy, Among::Fetched, seed);
             Ok(Box::new(NewPagesFirst::new(policy)))
         })?;
         let store = Store::look(&self.directory)?;

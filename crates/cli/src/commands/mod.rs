@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod advise;
 mod backtest;
 mod bonus;
 mod completions;
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Tell which policy suits a crawl, by backtest on its own history
+    Advise(advise::Advise),
     /// Find what is still alive of an old crawl, with the fewest requests
     Revive(revive::Revive),
     /// Write what a crawl brought: link graph, page table, histories
@@ -90,6 +93,7 @@ impl Command {
             Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Advise(command) => command.run(output),
             Self::Revive(command) => command.run(output),
             Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),

@@ -167,6 +167,7 @@ impl Rank {
         let belonging = Belonging::of(web, &options)?;
         let question = Question {
             groups: belonging.groups(),
+            unknown: &[],
             crawls: self.visits,
             bonus: bonus::parse(&self.bonus, web, &options)?,
             politeness: Politeness::OFF,

@@ -11,9 +11,10 @@ use turnstone_lab::number::{percent, whole};
 use turnstone_lab::stored::StoredPages;
 use turnstone_lab::table::Table;
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
+use turnstone_policy::explore::Among;
 use turnstone_policy::{Question, Spec, changes};
 
-use super::live::{Asked, LiveOptions, Watch, ask};
+use super::live::{Asked, ExploreShare, LiveOptions, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
@@ -35,6 +36,10 @@ pub(crate) struct Refresh {
     /// How to choose them (see `turnstone policies changes`)
     #[arg(long, default_value = "cohorts:ahead=16", value_name = "SPEC")]
     policy: String,
+    /// Leave this share of the round to pages drawn at random, each with its chance in the journal, so
+    /// that `turnstone advise` can tell what the policy passes over: a share such as 10%
+    #[arg(long, default_value = "0", value_name = "SHARE", value_parser = str::parse::<ExploreShare>)]
+    explore: ExploreShare,
     /// Say what changed: title, size of the text, links gained and lost
     #[arg(long)]
     diff: bool,
@@ -66,7 +71,7 @@ impl Refresh {
             directory: &self.directory,
             options: &self.options,
             round: Round { question, budget },
-            identity: format!("refresh {}", self.policy),
+            identity: format!("refresh {}{}", self.policy, self.explore.identity()),
             past: Box::new(|_, _| Ok(Past::Stored)),
             until: Until::default(),
             survey: None,
@@ -75,11 +80,9 @@ impl Refresh {
         let answered = ask(asked, |store, config| {
             let view = View::stored(store)?;
             let pages = StoredPages::read(store, view.numbered())?;
-            Ok(changes::build(
-                &spec,
-                &pages,
-                config.random_seed.unwrap_or(1),
-            )?)
+            let seed = config.random_seed.unwrap_or(1);
+            let policy = changes::build(&spec, &pages, seed)?;
+            Ok(self.explore.of(policy, Among::Known, seed))
         })?;
         let store = Store::look(&self.directory)?;
         let found = self.found(&store, answered.began)?;

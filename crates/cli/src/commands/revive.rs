@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnstone_crawl::{ALIVE, Past, Round, Stop, Until, View};
 use turnstone_fetch::soft404::SoftOptions;
-use turnstone_frontier::{Coverage, Event, Fault, Links, Policy, Ranking, Tick};
+use turnstone_frontier::{Chance, Coverage, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::stored::StoredPages;
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
@@ -91,6 +91,10 @@ impl Policy for Watched {
 
     fn coverage(&self) -> Option<Coverage> {
         None
+    }
+
+    fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
+        self.inner.chance(page, ranking)
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

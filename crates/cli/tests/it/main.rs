@@ -1,6 +1,7 @@
 //! The binary as a user meets it, and the rules of the house.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod advise;
 mod bad_input;
 mod changes;
 mod coverage;

@@ -4,6 +4,9 @@
 //! beside the true personalised PageRank of what it has fetched. The optimum takes pages by true
 //! rank, best first, wherever they are: no crawler can do better.
 //!
+//! A page of a crawl directory that was never fetched is one of which nothing is known: it counts as
+//! a page without links, and how often a policy asked for such a page is told.
+//!
 //! Cost: one PageRank run, then that of the policies.
 
 use std::time::Instant;
@@ -32,6 +35,8 @@ pub struct Question<'a> {
     pub graph: &'a LinkGraph,
     /// The host of each page; empty when not known.
     pub hosts: &'a [HostId],
+    /// By page: whether the record does not know its links. Empty where it knows all.
+    pub unknown: &'a [bool],
     /// Where the surfer starts.
     pub trust: &'a Trust,
     /// What must be proven.
@@ -64,6 +69,8 @@ pub struct Outcome {
     pub downloads_to_actual: Option<u64>,
     /// Downloads in all.
     pub downloads: u64,
+    /// Of these, pages of which the record does not know what they link to.
+    pub unknown: u64,
     /// What was proven at the end.
     pub guaranteed: f64,
     /// Mass pushed along the links of a page, so many times.
@@ -169,7 +176,7 @@ pub fn run(
         },
         policy,
     );
-    let mut tally = Tally::new(truth.for_spec(spec), question.goal);
+    let mut tally = Tally::new(truth.for_spec(spec), question);
     let stopped_by = loop {
         let coverage = replay.scheduler().coverage();
         let proves = coverage.is_some();
@@ -201,6 +208,7 @@ pub fn run(
         downloads_to_guarantee: tally.downloads_to_guarantee,
         downloads_to_actual: tally.downloads_to_actual,
         downloads: tally.downloads,
+        unknown: tally.unknown,
         guaranteed: coverage.guaranteed_fraction(),
         points: tally.points,
         pushes: replay.scheduler().policy().pushes(),
@@ -216,7 +224,7 @@ pub fn optimal(question: &Question<'_>, truth: &Truth) -> Outcome {
     let ranks = &truth.jump;
     let mut order: Vec<PageId> = question.graph.pages().collect();
     order.sort_by(|a, b| ranks[b.index()].total_cmp(&ranks[a.index()]).then(a.cmp(b)));
-    let mut tally = Tally::new(ranks, question.goal);
+    let mut tally = Tally::new(ranks, question);
     for page in order {
         tally.download(page);
         tally.look(&Coverage::default());
@@ -234,6 +242,7 @@ pub fn optimal(question: &Question<'_>, truth: &Truth) -> Outcome {
         downloads_to_guarantee: tally.downloads_to_actual,
         downloads_to_actual: tally.downloads_to_actual,
         downloads: tally.downloads,
+        unknown: tally.unknown,
         guaranteed: tally.actual,
         points: tally.points,
         pushes: 0,
@@ -246,10 +255,12 @@ pub fn optimal(question: &Question<'_>, truth: &Truth) -> Outcome {
 /// The curve of a crawl as it grows.
 struct Tally<'a> {
     ranks: &'a [f64],
+    unknown_pages: &'a [bool],
     /// The share that is asked for.
     goal: f64,
     goal_mass: u64,
     downloads: u64,
+    unknown: u64,
     actual: f64,
     /// What rounding took from `actual` so far (Kahan).
     missed: f64,
@@ -260,9 +271,12 @@ struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    fn new(ranks: &'a [f64], goal: Goal) -> Self {
+    fn new(ranks: &'a [f64], question: &Question<'a>) -> Self {
+        let goal = question.goal;
         Self {
             ranks,
+            unknown_pages: question.unknown,
+            unknown: 0,
             goal: as_fraction(goal.mass()),
             goal_mass: goal.mass(),
             downloads: 0,
@@ -277,6 +291,7 @@ impl<'a> Tally<'a> {
 
     fn download(&mut self, page: PageId) {
         self.downloads += 1;
+        self.unknown += u64::from(self.unknown_pages.get(page.index()) == Some(&true));
         let add = self.ranks[page.index()] - self.missed;
         let sum = self.actual + add;
         self.missed = (sum - self.actual) - add;

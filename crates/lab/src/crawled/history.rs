@@ -10,26 +10,24 @@
 //! Cost: two scans of the journal and a look at each fetch; 16 bytes a fetch, and the versions of
 //! one site at a time.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::path::Path;
 
 use turnstone_frontier::{Fault, PageId};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError};
 
-use crate::history::{Date, HistoryWriter, Line};
+use super::snapshots::{Grouping, Seen, SnapshotBy};
+use crate::history::{
+    self, Found, History, HistoryError, HistoryWriter, Line, Look, Looks, Rows, VersionId,
+};
 
-const DAY_MS: u64 = 86_400_000;
 /// Redirects that a link is followed through.
 const HOPS_MAX: usize = 20;
 
-/// What a snapshot of a crawled site is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SnapshotBy {
-    /// Everything fetched on one day (UTC).
-    Day,
-    /// Everything fetched by one process.
-    Session,
-}
+/// The class of a fetch that only asked whether the page is there.
+const SURVEYED: &str = "alive";
 
 /// Why a history was not written.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +39,9 @@ pub enum ExportError {
     /// The history cannot be written.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// What was written cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
 }
 
 /// What a written history holds.
@@ -56,9 +57,11 @@ pub struct HistoryCounts {
 
 /// The sites of a crawl that have a history.
 #[derive(Debug)]
-pub struct SiteHistories<'s> {
-    store: &'s Store,
+pub struct SiteHistories<S> {
+    store: S,
     sites: Vec<Site>,
+    /// By site.
+    seen: Vec<Seen>,
     /// By page: its site and its number there, if it was ever fetched.
     places: Vec<Option<(u32, u32)>>,
     /// Where redirects lead.
@@ -68,63 +71,74 @@ pub struct SiteHistories<'s> {
 #[derive(Debug)]
 struct Site {
     origin: String,
+    /// In the order in which they were first fetched.
     pages: Vec<PageId>,
-    /// What came of its pages: where it stands in the journal, and in which snapshot.
-    seen: Vec<(Position, u32)>,
-    /// The key of each snapshot, and its date.
-    snapshots: Vec<(u64, Date)>,
 }
 
-impl<'s> SiteHistories<'s> {
+impl<S: Borrow<Store>> SiteHistories<S> {
     /// Reads where everything is.
-    pub fn read(store: &'s Store, by: SnapshotBy) -> Result<Self, StoreError> {
+    pub fn read(store: S, by: SnapshotBy) -> Result<Self, StoreError> {
+        let pages = store.borrow().index().page_count();
         let mut all = Self {
             store,
             sites: Vec::new(),
-            places: vec![None; store.index().page_count()],
+            seen: Vec::new(),
+            places: vec![None; pages],
             moved: HashMap::new(),
         };
-        all.find_sites()?;
-        all.find_fetches(by)?;
+        let numbers = all.find_sites()?;
+        all.find_fetches(by, &numbers)?;
         Ok(all)
     }
 
-    fn find_sites(&mut self) -> Result<(), StoreError> {
+    fn store(&self) -> &Store {
+        self.store.borrow()
+    }
+
+    /// Numbers sites and pages; returns the number of each origin.
+    fn find_sites(&mut self) -> Result<HashMap<String, u32>, StoreError> {
         let mut numbers: HashMap<String, u32> = HashMap::new();
-        for page in (0..self.places.len()).map(PageId::from_index) {
-            if !self.store.index().is_stored(page) {
+        let mut scan = self.store().scan(Position::FIRST);
+        while let Some((_, _, entry)) = scan.next()? {
+            let Entry::Outcome(outcome) = entry else {
+                continue;
+            };
+            let fetched = matches!(outcome.settled, Settled::Fetched(_));
+            if !fetched || self.places[outcome.page.index()].is_some() {
                 continue;
             }
-            let url = self.store.url(page)?;
+            let url = self.store().url(outcome.page)?;
             let (origin, _) = split(&url);
             let number = *numbers.entry(origin.to_owned()).or_insert_with(|| {
                 self.sites.push(Site {
                     origin: origin.to_owned(),
                     pages: Vec::new(),
-                    seen: Vec::new(),
-                    snapshots: Vec::new(),
                 });
                 self.sites.len() as u32 - 1
             });
             let site = &mut self.sites[number as usize];
-            self.places[page.index()] = Some((number, site.pages.len() as u32));
-            site.pages.push(page);
+            self.places[outcome.page.index()] = Some((number, site.pages.len() as u32));
+            site.pages.push(outcome.page);
         }
-        Ok(())
+        Ok(numbers)
     }
 
-    fn find_fetches(&mut self, by: SnapshotBy) -> Result<(), StoreError> {
-        let (mut session, mut began_ms, mut day) = (0, 0, 0);
-        let mut scan = self.store.scan(Position::FIRST);
+    fn find_fetches(
+        &mut self,
+        by: SnapshotBy,
+        numbers: &HashMap<String, u32>,
+    ) -> Result<(), StoreError> {
+        let mut seen: Vec<Seen> = self.sites.iter().map(|_| Seen::default()).collect();
+        let site_of = |url: &str| numbers.get(split(url).0).copied();
+        let mut grouping = Grouping::new(by);
+        let mut scan = self.store().scan(Position::FIRST);
         while let Some((at, _, entry)) = scan.next()? {
             let outcome = match entry {
-                Entry::Session { wall_ms, .. } => {
-                    session += 1;
-                    began_ms = began_ms.max(wall_ms);
+                Entry::Outcome(outcome) => outcome,
+                other => {
+                    grouping.entry(&other, &mut seen, &site_of);
                     continue;
                 }
-                Entry::Outcome(outcome) => outcome,
-                _ => continue,
             };
             match outcome.settled {
                 Settled::Moved(to) => {
@@ -136,21 +150,12 @@ impl<'s> SiteHistories<'s> {
                 Settled::Failed(Fault::Gone) => {}
                 Settled::Failed(_) => continue,
             }
-            // A clock that was set back does not turn time around.
-            day = (outcome.facts.wall_ms.max(began_ms) / DAY_MS).max(day);
-            let (key, date) = match by {
-                SnapshotBy::Day => (day, day),
-                SnapshotBy::Session => (session, began_ms / DAY_MS),
-            };
             if let Some((number, _)) = self.places[outcome.page.index()] {
-                let site = &mut self.sites[number as usize];
-                if site.snapshots.last().is_none_or(|(last, _)| *last != key) {
-                    let date = Date(i32::try_from(date).unwrap_or(i32::MAX / 2));
-                    site.snapshots.push((key, date));
-                }
-                site.seen.push((at, site.snapshots.len() as u32 - 1));
+                grouping.outcome(&outcome, at, &mut seen[number as usize]);
             }
         }
+        grouping.finish(&mut seen);
+        self.seen = seen;
         Ok(())
     }
 
@@ -159,25 +164,51 @@ impl<'s> SiteHistories<'s> {
         self.sites.iter().map(|site| site.origin.as_str())
     }
 
+    /// How many snapshots each site has, in the order of [`SiteHistories::origins`].
+    pub fn snapshot_counts(&self) -> impl Iterator<Item = usize> {
+        self.seen.iter().map(|seen| seen.snapshots.len())
+    }
+
     /// Writes the history of one site, by its place among [`SiteHistories::origins`].
     pub fn write(&self, number: usize, out: impl Write) -> Result<HistoryCounts, ExportError> {
-        let site = &self.sites[number];
+        Ok(self.write_all(number, out)?.0)
+    }
+
+    /// The history of one site as [`SiteHistories::write`] writes it, and when each of its pages
+    /// was looked at.
+    pub fn history(&self, number: usize) -> Result<History, ExportError> {
+        let mut packed = Vec::new();
+        let (_, events) = self.write_all(number, &mut packed)?;
+        let name = Path::new(&self.sites[number].origin);
+        let mut history = history::read_bytes(name, &packed)?;
+        let whole = self.seen[number].snapshots.iter();
+        let whole = whole.map(|snapshot| snapshot.is_whole()).collect();
+        history.looks = Some(Looks::new(whole, looks(&events, history.page_count())));
+        Ok(history)
+    }
+
+    fn write_all(
+        &self,
+        number: usize,
+        out: impl Write,
+    ) -> Result<(HistoryCounts, Vec<Event>), ExportError> {
+        let (site, seen) = (&self.sites[number], &self.seen[number]);
         let mut lines = HistoryWriter::new(out)?;
         lines.write(&Line::Site {
             site: name_of(&site.origin),
             origin: &format!("{}/", site.origin),
             source: "crawled",
             pages: site.pages.len() as u32,
-            snapshots: site
+            snapshots: seen
                 .snapshots
                 .iter()
-                .map(|(_, date)| date.to_string())
+                .map(|snapshot| snapshot.date.to_string())
                 .collect(),
         });
         for (number, page) in site.pages.iter().enumerate() {
-            let url = self.store.url(*page)?;
+            let url = self.store().url(*page)?;
             let mime = self
-                .store
+                .store()
                 .copy(*page)?
                 .map(|facts| facts.mime)
                 .unwrap_or_default();
@@ -188,34 +219,36 @@ impl<'s> SiteHistories<'s> {
                 kind: xml.then_some("xml"),
             });
         }
-        let hosts = self.write_hosts(site, &mut lines)?;
+        let hosts = self.write_hosts(seen, &mut lines)?;
         let (versions, events) = self.write_versions(number, &hosts, &mut lines)?;
-        write_events(site, &events, &mut lines);
+        let (pages, snapshots) = (site.pages.len(), seen.snapshots.len());
+        write_events((pages, snapshots), &events, &mut lines);
         lines.finish()?;
-        Ok(HistoryCounts {
-            pages: site.pages.len() as u64,
+        let counts = HistoryCounts {
+            pages: pages as u64,
             versions,
-            snapshots: site.snapshots.len() as u64,
-        })
+            snapshots: snapshots as u64,
+        };
+        Ok((counts, events))
     }
 
     /// Lists the hosts of the crawl that the site links to; returns the number of each.
     fn write_hosts(
         &self,
-        site: &Site,
+        seen: &Seen,
         lines: &mut HistoryWriter<impl Write>,
     ) -> Result<HashMap<u32, u32>, StoreError> {
         let mut hosts = HashMap::new();
         let mut links = Vec::new();
-        for (at, _) in &site.seen {
-            let outcome = self.store.outcome_and_links(*at, &mut links)?;
-            let own = self.store.index().host(outcome.page);
+        for (at, _) in &seen.fetches {
+            let outcome = self.store().outcome_and_links(*at, &mut links)?;
+            let own = self.store().index().host(outcome.page);
             for link in &links {
-                let host = self.store.index().host(self.end_of(*link));
+                let host = self.store().index().host(self.end_of(*link));
                 if host != own && !hosts.contains_key(&host.0) {
                     let number = hosts.len() as u32;
                     hosts.insert(host.0, number);
-                    let name = self.store.index().host_name(host);
+                    let name = self.store().index().host_name(host);
                     lines.write(&Line::Host { host: number, name });
                 }
             }
@@ -231,10 +264,10 @@ impl<'s> SiteHistories<'s> {
         lines: &mut HistoryWriter<impl Write>,
     ) -> Result<(u64, Vec<Event>), StoreError> {
         let mut known: HashMap<(u64, u64, Vec<u32>), u32> = HashMap::new();
-        let mut events = Vec::with_capacity(self.sites[number].seen.len());
+        let mut events = Vec::with_capacity(self.seen[number].fetches.len());
         let mut found = Vec::new();
-        for &(at, snapshot) in &self.sites[number].seen {
-            let outcome = self.store.outcome_and_links(at, &mut found)?;
+        for &(at, snapshot) in &self.seen[number].fetches {
+            let outcome = self.store().outcome_and_links(at, &mut found)?;
             let Some((_, page)) = self.places[outcome.page.index()] else {
                 continue;
             };
@@ -257,6 +290,8 @@ impl<'s> SiteHistories<'s> {
                 snapshot,
                 page,
                 version,
+                surveyed: outcome.facts.class == SURVEYED,
+                chance: outcome.facts.chance,
             });
         }
         Ok((known.len() as u64, events))
@@ -270,10 +305,10 @@ impl<'s> SiteHistories<'s> {
         hosts: &HashMap<u32, u32>,
     ) -> Linked {
         let mut linked = Linked::default();
-        let own = self.store.index().host(page);
+        let own = self.store().index().host(page);
         for link in found {
             let end = self.end_of(*link);
-            let host = self.store.index().host(end);
+            let host = self.store().index().host(end);
             match self.places[end.index()] {
                 Some((number, _)) if end == page && number as usize == site => {}
                 Some((number, target)) if number as usize == site => {
@@ -340,13 +375,44 @@ struct Event {
     snapshot: u32,
     page: u32,
     version: Option<u32>,
+    /// Whether it only asked if the page is there: the version is that of our copy.
+    surveyed: bool,
+    /// The chance with which the page was chosen.
+    chance: u32,
+}
+
+/// By page, when it was looked at: the last word of each snapshot, and content before mere life.
+fn looks(events: &[Event], pages: usize) -> Rows<Look> {
+    let mut rows: Vec<Vec<Look>> = vec![Vec::new(); pages];
+    for event in events {
+        let look = Look {
+            snapshot: event.snapshot,
+            chance: event.chance,
+            found: match event.version {
+                _ if event.surveyed && event.version.is_some() => Found::Alive,
+                Some(version) => Found::Version(VersionId(version)),
+                None => Found::Gone,
+            },
+        };
+        let row = &mut rows[event.page as usize];
+        match row.last_mut().filter(|last| last.snapshot == look.snapshot) {
+            Some(last) if look.found != Found::Alive => *last = look,
+            Some(_) => {}
+            None => row.push(look),
+        }
+    }
+    rows.into_iter().collect()
 }
 
 /// Writes what each snapshot changed: the last word on each page counts.
-fn write_events(site: &Site, events: &[Event], lines: &mut HistoryWriter<impl Write>) {
-    let mut present: Vec<Option<u32>> = vec![None; site.pages.len()];
+fn write_events(
+    (pages, snapshots): (usize, usize),
+    events: &[Event],
+    lines: &mut HistoryWriter<impl Write>,
+) {
+    let mut present: Vec<Option<u32>> = vec![None; pages];
     let mut events = events.iter().peekable();
-    for snapshot in 0..site.snapshots.len() as u32 {
+    for snapshot in 0..snapshots as u32 {
         let mut last = std::collections::BTreeMap::new();
         while let Some(event) = events.next_if(|event| event.snapshot == snapshot) {
             last.insert(event.page, event.version);

@@ -4,8 +4,10 @@
 //! copy. A page that redirects links to where it leads, and nowhere else.
 
 mod history;
+mod snapshots;
 
-pub use history::{ExportError, HistoryCounts, SiteHistories, SnapshotBy};
+pub use history::{ExportError, HistoryCounts, SiteHistories};
+pub use snapshots::{SnapshotBy, WHOLE_SITE};
 
 use turnstone_frontier::{Links as _, PageId};
 use turnstone_linkgraph::{GraphBuilder, UrlTable};
@@ -28,6 +30,17 @@ pub fn graph(store: &Store) -> Result<GraphWeb, StoreError> {
         graph: builder.finish(),
         urls: Some(urls),
     })
+}
+
+/// By page: whether it is unknown what it links to, because it is known of and was never settled.
+/// In the link graph such a page has no links.
+pub fn never_asked(store: &Store) -> Vec<bool> {
+    let index = store.index();
+    let pages = (0..index.page_count()).map(PageId::from_index);
+    let open = [PageState::Waiting, PageState::InFlight, PageState::Unknown];
+    pages
+        .map(|page| !index.is_stored(page) && open.contains(&index.state(page)))
+        .collect()
 }
 
 /// The distinct pages that a page leads to, ascending.

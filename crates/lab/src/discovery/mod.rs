@@ -20,7 +20,7 @@ pub use folds::{Choice, Folds};
 pub use replay::{Replay, Then};
 pub use run::{Plan, SiteOutcome, run_site};
 pub use steps::{Step, Steps};
-pub use summary::{Limit, Row, Summary};
+pub use summary::{Doubt, Limit, Row, Summary};
 pub use tally::{Tally, judge};
 pub use truth::{Case, LIMIT_PERIODS, OVERLAP_BINS, Truth, is_judged, is_recrawl};
 pub use web::{DiscoveryWeb, OWN_HOST};

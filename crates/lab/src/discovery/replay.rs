@@ -9,6 +9,10 @@
 //! A recrawl is announced as a round without limit and answered page by page. Pages that show no
 //! link to a new page, and are neither gone nor back, are passed over: no policy learns from them.
 //!
+//! A page of which the record does not know what it linked to is given back as if it had never been
+//! asked for: the policy learns nothing from it. A snapshot that did not look at every known page is
+//! no recrawl, whatever the period.
+//!
 //! Cost: O(log pages) a request and the links of what it brings.
 
 use turnstone_frontier::{
@@ -134,6 +138,10 @@ impl Replay {
     }
 
     fn fetch(&mut self, steps: &Steps<'_>, page: PageId) {
+        if !steps.is_known(page) {
+            let fault = Fault::Lost;
+            return self.observe(&Event::Failed { page, fault });
+        }
         if !steps.is_present(page) {
             let fault = Fault::Gone;
             return self.observe(&Event::Failed { page, fault });
@@ -165,7 +173,7 @@ fn found_by(steps: &Steps<'_>, step: &Step, asked: &[PageId]) -> Vec<bool> {
         return found;
     }
     let mut buffer = Vec::new();
-    let tells = |page: &&PageId| step.telling.binary_search(page).is_ok();
+    let tells = |page: &&PageId| step.telling.binary_search(page).is_ok() && steps.is_known(**page);
     let mut open: Vec<PageId> = asked.iter().filter(tells).copied().collect();
     while let Some(page) = open.pop() {
         for &link in steps.links(page, &mut buffer) {

@@ -52,6 +52,8 @@ pub struct SiteOutcome {
     pub links: usize,
     /// Snapshots.
     pub snapshots: usize,
+    /// Of these after the first, those that saw every page known before.
+    pub recrawls: usize,
     /// What could be found.
     pub truth: Truth,
     /// By period, by policy, by budget; without cases where a policy was not run.
@@ -67,6 +69,9 @@ pub fn run_site(history: History, plan: &Plan) -> SiteOutcome {
         pages: web.history().page_count(),
         links: web.history().links.item_count(),
         snapshots: web.history().snapshots.len(),
+        recrawls: (1..web.history().snapshots.len())
+            .filter(|snapshot| web.is_full(*snapshot))
+            .count(),
         truth: Truth::of(&web, &plan.budgets, &plan.periods),
         tallies: periods
             .map(|period| run_period(&web, plan, *period))
@@ -125,9 +130,14 @@ fn run_period(web: &DiscoveryWeb, plan: &Plan, period: u32) -> Vec<Vec<Tally>> {
             if judged {
                 let budgets = &plan.budgets[runner.budgets.clone()];
                 let tallies = &mut tallies[runner.policy][runner.budgets.clone()];
-                judge(&step.arrivals, &asked, budgets, tallies);
+                let is_known = |page| steps.is_known(page);
+                judge(&step.arrivals, (&asked, &is_known), budgets, tallies);
             }
-            let then = Then::at(step.snapshot, runner.recrawl_every);
+            let then = if web.is_full(step.snapshot) {
+                Then::at(step.snapshot, runner.recrawl_every)
+            } else {
+                Then::GoOn
+            };
             runner.replay.end(&steps, &step, &asked, then);
         }
     }

@@ -5,6 +5,9 @@
 //! not new again. A step looks only at pages that changed in it, and at pages known to have been
 //! waiting: those that already linked to a page before it was there.
 //!
+//! Of a crawl directory, what a page linked to at a snapshot may be unknown: then it leads nowhere as
+//! far as the record tells, and [`Steps::is_known`] says so.
+//!
 //! Cost: O(links of the pages set in the snapshot) a step and the closure over its new pages, not
 //! O(site); 8 bytes for every link to a page that is still to come.
 
@@ -23,6 +26,8 @@ pub struct Steps<'a> {
     waiting: Vec<Vec<(PageId, VersionId)>>,
     /// Pages that have appeared so far.
     known: u32,
+    /// The snapshot that was stepped to.
+    snapshot: usize,
 }
 
 /// What a snapshot brought.
@@ -64,6 +69,7 @@ impl<'a> Steps<'a> {
             walk: web.history().walk(),
             waiting: vec![Vec::new(); web.history().page_count()],
             known: 0,
+            snapshot: 0,
         }
     }
 
@@ -75,6 +81,7 @@ impl<'a> Steps<'a> {
     /// Goes on to the next snapshot. None after the last.
     pub fn step(&mut self) -> Option<Step> {
         let changes = self.walk.step()?;
+        self.snapshot = changes.snapshot;
         let first_new = PageId(self.known);
         self.known += changes.new.len() as u32;
         let end = PageId(self.known);
@@ -143,12 +150,18 @@ impl<'a> Steps<'a> {
     ) {
         for page in (first_new.0..end.0).map(PageId) {
             for (source, version) in std::mem::take(&mut self.waiting[page.index()]) {
-                if self.walk.version(source) == Some(version) {
+                if self.walk.version(source) == Some(version) && self.is_known(source) {
                     sightings.see(source, &[page]);
                     telling.push(source);
                 }
             }
         }
+    }
+
+    /// Whether the record knows what a page links to now.
+    pub fn is_known(&self, page: PageId) -> bool {
+        let version = self.walk.version(page);
+        self.web.known(page, self.snapshot, version).is_known()
     }
 
     /// Whether a page is there now.

@@ -23,6 +23,8 @@ pub struct Summary {
     pub links: u64,
     /// Snapshots of all sites.
     pub snapshots: u64,
+    /// Of these after the first of each site, those that saw every page known before.
+    pub recrawls: u64,
     /// New pages that no old page led to.
     pub orphans: u64,
     /// By case: its snapshot, its new pages, and what each page of its greedy cover adds.
@@ -58,6 +60,11 @@ pub struct Row {
     pub found: u64,
     /// New pages that could be found.
     pub new: u64,
+    /// Requests that the record could not answer; not among those fetched.
+    pub unknown: u64,
+    /// What these make unsure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
     /// Mean pages fetched.
     pub size: Option<f64>,
     /// The same counted from 0, as the paper does.
@@ -73,6 +80,19 @@ pub struct Row {
     /// Of the clairvoyant cover: what no cover of this size exceeds, pooled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
+}
+
+/// What unknown answers make unsure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Doubt {
+    /// The share of requests without an answer.
+    pub unknown_share: Option<f64>,
+    /// The coverage if all of them had found everything; if nothing, it is as measured.
+    pub coverage_high: Option<f64>,
+    /// The pooled overhead if all of them had found everything.
+    pub overhead_low: Option<f64>,
+    /// The pooled overhead if they had found nothing.
+    pub overhead_high: Option<f64>,
 }
 
 /// What the history of a recrawl period could find.
@@ -100,6 +120,7 @@ impl Summary {
             pages: 0,
             links: 0,
             snapshots: 0,
+            recrawls: 0,
             orphans: 0,
             covers: Vec::new(),
             overlaps: [0.0; OVERLAP_BINS],
@@ -118,6 +139,7 @@ impl Summary {
         self.pages += outcome.pages as u64;
         self.links += outcome.links as u64;
         self.snapshots += outcome.snapshots as u64;
+        self.recrawls += outcome.recrawls as u64;
         self.orphans += outcome.truth.orphans;
         for case in &outcome.truth.cases {
             let gains = case.cover.iter().map(|pick| pick.gain).collect();
@@ -264,6 +286,13 @@ fn row(policy: String, recrawl_every: Option<u32>, budget: u64, tally: &Tally) -
         fetched: tally.fetched,
         found: tally.found,
         new: tally.new,
+        unknown: tally.unknown,
+        doubt: (tally.unknown > 0).then(|| Doubt {
+            unknown_share: tally.unknown_share(),
+            coverage_high: tally.coverage_high(),
+            overhead_low: tally.overhead_bounds().map(|(low, _)| low),
+            overhead_high: tally.overhead_bounds().map(|(_, high)| high),
+        }),
         size: tally.size(),
         depth: tally.depth(),
         overhead_mean: tally.overhead_mean(),

@@ -4,6 +4,9 @@
 //! new page found: pooled over all cases, and as the mean over the cases where something was found
 //! (for the others it is undefined). Coverage is pooled over all new pages, so that a burst of
 //! thousands decides much of it, and as the mean over cases, where it does not.
+//!
+//! Where the record cannot answer some requests, overhead is that of the answered ones, coverage what
+//! these found. At worst the others found nothing; at best they found all that was new.
 
 use turnstone_frontier::PageId;
 use turnstone_policy::discovery::Arrivals;
@@ -21,6 +24,10 @@ pub struct Tally {
     pub found: u64,
     /// New pages that could be found.
     pub new: u64,
+    /// Requests that the record could not answer; not among those fetched.
+    pub unknown: u64,
+    /// New pages that would be found if each of them had found all.
+    pub found_at_best: u64,
     depths: u64,
     overheads: f64,
     coverages: f64,
@@ -42,6 +49,12 @@ impl Tally {
         }
     }
 
+    /// Requests of the last case that the record could not answer.
+    fn add_unknown(&mut self, unknown: u64, found: u64, new: u64) {
+        self.unknown += unknown;
+        self.found_at_best += if unknown > 0 { new } else { found };
+    }
+
     /// Takes in another tally.
     pub fn add(&mut self, other: &Self) {
         self.cases += other.cases;
@@ -49,6 +62,8 @@ impl Tally {
         self.fetched += other.fetched;
         self.found += other.found;
         self.new += other.new;
+        self.unknown += other.unknown;
+        self.found_at_best += other.found_at_best;
         self.depths += other.depths;
         self.overheads += other.overheads;
         self.coverages += other.coverages;
@@ -79,6 +94,24 @@ impl Tally {
         ratio(self.found as f64, self.new as f64)
     }
 
+    /// The share of requests that the record could not answer.
+    pub fn unknown_share(&self) -> Option<f64> {
+        let asked = self.fetched + self.unknown;
+        ratio(self.unknown as f64, asked as f64)
+    }
+
+    /// The share of all new pages that was found if all unknown requests found all there was.
+    pub fn coverage_high(&self) -> Option<f64> {
+        ratio(self.found_at_best as f64, self.new as f64)
+    }
+
+    /// Pages asked for per new page found, if all unknown requests found nothing; and if all.
+    pub fn overhead_bounds(&self) -> Option<(f64, f64)> {
+        let asked = (self.fetched + self.unknown) as f64;
+        let high = ratio(asked, self.found as f64)?;
+        Some((asked / self.found_at_best.max(1) as f64, high))
+    }
+
     /// The mean over cases of the share that was found.
     pub fn coverage_mean(&self) -> Option<f64> {
         ratio(self.coverages, self.cases as f64)
@@ -89,21 +122,32 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Judges a cover at several budgets at once: its first pages are the smaller covers.
-/// `budgets` ascend; there is a tally for each.
-pub fn judge(arrivals: &Arrivals, asked: &[PageId], budgets: &[u64], tallies: &mut [Tally]) {
+/// Judges a cover at several budgets at once: its first pages are the smaller covers. `is_known`
+/// says whether the record knows what a page led to. `budgets` ascend; there is a tally for each.
+pub fn judge(
+    arrivals: &Arrivals,
+    (asked, is_known): (&[PageId], &dyn Fn(PageId) -> bool),
+    budgets: &[u64],
+    tallies: &mut [Tally],
+) {
     assert_eq!(budgets.len(), tallies.len(), "a tally for each budget");
     let new = u64::from(arrivals.found());
     let mut cover = arrivals.cover();
-    let mut done = 0;
+    let (mut done, mut unknown) = (0, 0);
     for (budget, tally) in budgets.iter().zip(tallies) {
         let size = asked
             .len()
             .min(usize::try_from(*budget).unwrap_or(usize::MAX));
         for &page in &asked[done.min(size)..size] {
-            cover.fetch(page);
+            if is_known(page) {
+                cover.fetch(page);
+            } else {
+                unknown += 1;
+            }
         }
         done = done.max(size);
-        tally.add_case(size as u64, u64::from(cover.count()), new);
+        let found = u64::from(cover.count());
+        tally.add_case(size as u64 - unknown, found, new);
+        tally.add_unknown(unknown, found, new);
     }
 }

@@ -3,7 +3,8 @@
 //! The history limit of a recrawl period w is what every page that ever led to a new page in a
 //! past recrawl leads to together, recrawls at snapshots 0, w, 2w, … No policy that learns from
 //! those recrawls alone finds more (the paper's section 5.5). Snapshots that are recrawls
-//! themselves are no cases, unless every one is.
+//! themselves are no cases, unless every one is. A snapshot of a crawl directory that did not look at
+//! every known page is no recrawl.
 //!
 //! Cost: one walk through the site; a greedy cover for each snapshot that brought something.
 
@@ -83,7 +84,7 @@ impl Truth {
                 if is_judged(step.snapshot, *period) {
                     limit.add_limit(&step.arrivals, led);
                 }
-                if is_recrawl(step.snapshot, *period) {
+                if is_recrawl(step.snapshot, *period) && web.is_full(step.snapshot) {
                     for (page, _) in step.arrivals.sources() {
                         led[page.index()] = true;
                     }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use turnstone_frontier::{HostId, PageId};
 use turnstone_policy::discovery::Target;
 
-use crate::history::{History, Page, Rows, Version, VersionId};
+use crate::history::{History, Known, Page, Rows, Version, VersionId};
 
 /// The host of every page of the site itself.
 pub const OWN_HOST: HostId = HostId(0);
@@ -79,6 +79,17 @@ impl DiscoveryWeb {
     /// What is looked for.
     pub fn target(&self) -> Target {
         self.target
+    }
+
+    /// How well it is known what a page linked to at a snapshot, having had a content by then.
+    pub fn known(&self, page: PageId, snapshot: usize, last: Option<VersionId>) -> Known {
+        self.history.known(page, snapshot, last, &|a, b| a == b)
+    }
+
+    /// Whether a snapshot looked at every page known before it: a recrawl.
+    pub fn is_full(&self, snapshot: usize) -> bool {
+        let looks = self.history.looks.as_ref();
+        looks.is_none_or(|looks| looks.is_full(snapshot))
     }
 
     /// The host of a page.
@@ -178,6 +189,7 @@ fn renumber(mut history: History, order: &[PageId]) -> History {
     history.links = links;
     let pages = order.iter().map(|old| history.pages[old.index()].clone());
     history.pages = pages.collect();
+    history.looks = history.looks.map(|looks| looks.renumbered(order));
     for snapshot in &mut history.snapshots {
         for (page, _) in &mut snapshot.set {
             *page = new_id[page.index()];

@@ -9,12 +9,14 @@
 //! anything else with file and line.
 
 mod date;
+mod looks;
 mod read;
 mod walk;
 mod write;
 
 pub use date::Date;
-pub use read::{HistoryError, read, read_with_terms};
+pub use looks::{Found, Known, Look, Looks};
+pub use read::{HistoryError, read, read_bytes, read_with_terms};
 pub use walk::{Step, Walk};
 pub use write::{HistoryWriter, Line};
 
@@ -145,6 +147,8 @@ pub struct History {
     pub words: Vec<String>,
     /// By snapshot.
     pub snapshots: Vec<Snapshot>,
+    /// When each page was looked at; none where every snapshot saw the whole site.
+    pub looks: Option<Looks>,
 }
 
 impl History {
@@ -162,6 +166,25 @@ impl History {
     /// The links of a version.
     pub fn links_of(&self, version: VersionId) -> &[PageId] {
         self.links.row(version.index())
+    }
+
+    /// How well it is known what a page was at a snapshot; `last` and `same` as for [`Looks::at`].
+    pub fn known(
+        &self,
+        page: PageId,
+        snapshot: usize,
+        last: Option<VersionId>,
+        same: &dyn Fn(VersionId, VersionId) -> bool,
+    ) -> Known {
+        let looks = self.looks.as_ref();
+        looks.map_or(Known::Seen(0), |looks| looks.at(page, snapshot, last, same))
+    }
+
+    /// Forgets all but the first snapshots.
+    pub fn truncate(&mut self, snapshots: usize) {
+        self.snapshots.truncate(snapshots);
+        self.dates.truncate(snapshots);
+        self.looks = self.looks.take().map(|looks| looks.truncated(snapshots));
     }
 
     /// The site before its first snapshot, ready to step.

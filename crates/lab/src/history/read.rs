@@ -112,6 +112,15 @@ pub fn read_with_terms(path: &Path) -> Result<History, HistoryError> {
     .run(path)
 }
 
+/// Reads a history from memory, with its words; `name` is what errors call it.
+pub fn read_bytes(name: &Path, packed: &[u8]) -> Result<History, HistoryError> {
+    Reader {
+        terms: Some(HashMap::new()),
+        ..Reader::default()
+    }
+    .take_in(name, packed)
+}
+
 #[derive(Default)]
 struct Reader {
     history: History,
@@ -121,13 +130,20 @@ struct Reader {
 }
 
 impl Reader {
-    fn run(mut self, path: &Path) -> Result<History, HistoryError> {
+    fn run(self, path: &Path) -> Result<History, HistoryError> {
+        let file = File::open(path).map_err(|source| HistoryError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        self.take_in(path, file)
+    }
+
+    fn take_in(mut self, path: &Path, packed: impl io::Read) -> Result<History, HistoryError> {
         let io_error = |source| HistoryError::Io {
             path: path.to_owned(),
             source,
         };
-        let file = File::open(path).map_err(io_error)?;
-        let mut decoder = zstd::Decoder::new(file).map_err(io_error)?;
+        let mut decoder = zstd::Decoder::new(packed).map_err(io_error)?;
         decoder.window_log_max(WINDOW_LOG_MAX).map_err(io_error)?;
         let mut input = BufReader::with_capacity(1 << 18, decoder);
         let mut text = Vec::new();

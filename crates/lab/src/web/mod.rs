@@ -4,13 +4,16 @@
 //! - `NAME.tsv[.zst|.gz]`: an edge list, with `NAME.urls[.zst|.gz]` beside it or not;
 //! - `NAME.jsonl.zst`: a site history;
 //! - a folder of histories;
-//! - a crawl directory, with its link graph.
+//! - a crawl directory, with its link graph and the histories of its sites.
 
 mod graph_web;
 mod old_web;
+mod recorded_site;
 
 pub use graph_web::GraphWeb;
+pub(crate) use old_web::weight;
 pub use old_web::{From, OldWeb, OldWebError, Times};
+pub use recorded_site::{RecordedSite, Words};
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +21,7 @@ use std::path::{Path, PathBuf};
 use turnstone_linkgraph::{ReadError, bv, edges};
 use turnstone_pagestore::{Store, StoreError};
 
-use crate::crawled;
+use crate::crawled::{self, ExportError};
 use crate::history::{self, History, HistoryError};
 
 /// The ending of a site history.
@@ -71,6 +74,15 @@ pub enum WebError {
     /// The crawl directory cannot be read.
     #[error(transparent)]
     Crawl(#[from] StoreError),
+    /// The history of a crawl directory cannot be made.
+    #[error(transparent)]
+    Crawled(#[from] ExportError),
+    /// A crawl without a past.
+    #[error("{}: no page was fetched yet: there is no history", path.display())]
+    NothingFetched {
+        /// The crawl directory.
+        path: PathBuf,
+    },
     /// It has no page.
     #[error("{}: the web has no page", path.display())]
     Empty {
@@ -162,6 +174,20 @@ pub fn open_graph(path: &Path) -> Result<GraphWeb, WebError> {
     Ok(web)
 }
 
+/// By page of [`open_graph`]: whether the record does not know what it links to. Empty where it knows
+/// all, as everywhere but in a crawl directory.
+pub fn unknown_pages(path: &Path) -> Result<Vec<bool>, WebError> {
+    let WebKind::CrawlDirectory(directory) = recognise(path)? else {
+        return Ok(Vec::new());
+    };
+    let unknown = crawled::never_asked(&Store::look(&directory)?);
+    Ok(if unknown.contains(&true) {
+        unknown
+    } else {
+        Vec::new()
+    })
+}
+
 /// The histories a path holds: the file itself, or each in a folder, to be read one at a time.
 pub fn history_files(path: &Path) -> Result<Vec<PathBuf>, WebError> {
     match recognise(path)? {
@@ -172,7 +198,7 @@ pub fn history_files(path: &Path) -> Result<Vec<PathBuf>, WebError> {
             Err(WebError::Unrecognised { path, what })
         }
         WebKind::CrawlDirectory(path) => {
-            let what = "a crawl directory, but this question needs a history; write one with \
+            let what = "a crawl directory, but files are wanted here; write them with \
                         `turnstone export history`";
             Err(WebError::Unrecognised { path, what })
         }
@@ -183,9 +209,8 @@ pub fn history_files(path: &Path) -> Result<Vec<PathBuf>, WebError> {
 pub fn open_histories(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<History, WebError>>, WebError> {
-    Ok(history_files(path)?
-        .into_iter()
-        .map(|file| Ok(history::read(&file)?)))
+    let sites = RecordedSite::all(path)?.into_iter();
+    Ok(sites.map(|site| site.read(Words::Skip)))
 }
 
 fn histories_in(folder: &Path) -> Result<Vec<PathBuf>, WebError> {

@@ -3,14 +3,17 @@
 //! A history has both times; a folder of histories is one web whose pages carry their site, each
 //! site with times of its own. A graph needs a list of its alive pages. Links that lead out of the
 //! old web are left out, as no policy can use them.
+//!
+//! A crawl directory knows the fate of the pages it looked at again: a page's fate is what the last
+//! look after the first time and up to the second one told; that of all others is unknown.
 
 use std::path::{Path, PathBuf};
 
-use turnstone_frontier::{HostId, PageId};
+use turnstone_frontier::{Chance, HostId, PageId};
 use turnstone_linkgraph::{GraphBuilder, LinkGraph, ReadError, UrlTable};
 
-use super::{GraphWeb, WebError, WebKind, open_graph, recognise};
-use crate::history::{self, History, VersionId};
+use super::{GraphWeb, RecordedSite, WebError, WebKind, Words, open_graph, recognise};
+use crate::history::{History, VersionId};
 
 /// Which pages of a history make up the old crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,13 @@ pub enum OldWebError {
         /// The history.
         path: PathBuf,
     },
+    /// Nobody looked at any page again.
+    #[error("{}: no page was fetched twice, so nothing is known of what became of any; look again \
+             with `turnstone revive` or `turnstone refresh`", path.display())]
+    NothingKnown {
+        /// The crawl directory.
+        path: PathBuf,
+    },
     /// The old crawl is not older.
     #[error("{}: snapshot {from} is not before snapshot {to}", path.display())]
     NotBefore {
@@ -87,7 +97,7 @@ pub enum OldWebError {
 }
 
 /// An old crawl and its fate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OldWeb {
     /// The pages and links as they were.
     pub web: GraphWeb,
@@ -95,11 +105,26 @@ pub struct OldWeb {
     pub sites: Vec<HostId>,
     /// How many sites there are.
     pub site_count: usize,
-    /// By page: whether it is still there.
+    /// By page: whether it is still there, as far as is known.
     pub alive: Vec<bool>,
+    /// By page: whether its fate is unknown. Empty where every fate is known.
+    pub unknown: Vec<bool>,
+    /// By page of known fate: one over the chance with which it was looked at. Empty where nothing
+    /// hung on chance.
+    pub weights: Vec<f64>,
 }
 
 impl OldWeb {
+    /// How many pages are of unknown fate.
+    pub fn unknown_count(&self) -> u64 {
+        self.unknown.iter().filter(|unknown| **unknown).count() as u64
+    }
+
+    /// Whether the fate of a page is unknown.
+    pub fn is_unknown(&self, page: PageId) -> bool {
+        self.unknown.get(page.index()).copied().unwrap_or(false)
+    }
+
     /// How many pages are still there.
     pub fn alive_count(&self) -> u64 {
         self.alive.iter().filter(|alive| **alive).count() as u64
@@ -117,22 +142,24 @@ impl OldWeb {
 
     /// Histories at two times.
     pub fn of_histories(path: &Path, times: Times) -> Result<Self, OldWebError> {
-        let files = match recognise(path)? {
-            WebKind::History(file) => vec![file],
-            WebKind::Histories(files) => files,
-            WebKind::Bv(path) | WebKind::Edges(path) | WebKind::CrawlDirectory(path) => {
-                return Err(OldWebError::NoAliveList { path });
-            }
-        };
+        if let WebKind::Bv(path) | WebKind::Edges(path) = recognise(path)? {
+            return Err(OldWebError::NoAliveList { path });
+        }
         let mut growing = Growing::default();
-        for file in files {
-            let history = history::read(&file).map_err(WebError::from)?;
-            growing.add(&history, &file, times)?;
+        let mut crawled = false;
+        for site in RecordedSite::all(path)? {
+            crawled |= site.is_crawled();
+            let history = site.read(Words::Skip)?;
+            growing.add(&history, &site.name(), times)?;
         }
         let old = growing.finish();
+        let path = || path.to_owned();
+        // Of a crawl directory, no page at all means that none was there before the later time.
+        if crawled && old.unknown_count() == old.graph().page_count() as u64 {
+            return Err(OldWebError::NothingKnown { path: path() });
+        }
         if old.graph().page_count() == 0 {
-            let path = path.to_owned();
-            return Err(WebError::Empty { path }.into());
+            return Err(WebError::Empty { path: path() }.into());
         }
         Ok(old)
     }
@@ -173,6 +200,7 @@ impl OldWeb {
             sites,
             site_count,
             alive,
+            ..Self::default()
         })
     }
 }
@@ -228,6 +256,8 @@ struct Growing {
     urls: UrlTable,
     sites: Vec<HostId>,
     alive: Vec<bool>,
+    unknown: Vec<bool>,
+    weights: Vec<f64>,
     site_count: usize,
 }
 
@@ -238,6 +268,8 @@ impl Default for Growing {
             urls: UrlTable::new(),
             sites: Vec::new(),
             alive: Vec::new(),
+            unknown: Vec::new(),
+            weights: Vec::new(),
             site_count: 0,
         }
     }
@@ -248,7 +280,7 @@ impl Growing {
         let to = check_times(history, file, times)?;
         let old = match times.from {
             From::Snapshot(from) => {
-                let walk = history.at(from);
+                let walk = history.at(from.min(history.snapshots.len() - 1));
                 let pages = (0..history.page_count()).map(PageId::from_index);
                 pages.map(|page| walk.version(page)).collect()
             }
@@ -264,7 +296,20 @@ impl Growing {
             let page = PageId::from_index(index);
             number[index] = Some(self.urls.push(&history.address(page)));
             self.sites.push(HostId::from_index(self.site_count));
-            self.alive.push(now.version(page).is_some());
+            let fate = match &history.looks {
+                None => Some((now.version(page).is_some(), 0)),
+                Some(looks) => {
+                    let after = match times.from {
+                        From::Snapshot(from) => Some(from),
+                        From::All => looks.of(page).first().map(|look| look.snapshot as usize),
+                    };
+                    looks.fate(page, after, to, now.version(page))
+                }
+            };
+            self.unknown.push(fate.is_none());
+            let (alive, chance) = fate.unwrap_or((false, 0));
+            self.alive.push(alive);
+            self.weights.push(weight(chance));
         }
         let mut links: Vec<PageId> = Vec::new();
         for version in old.iter().flatten() {
@@ -288,14 +333,34 @@ impl Growing {
             sites: self.sites,
             site_count: self.site_count,
             alive: self.alive,
+            unknown: some(self.unknown, |unknown| *unknown),
+            weights: some(self.weights, |weight| *weight != 1.0),
         }
     }
+}
+
+/// A list, or none if nothing in it matters.
+fn some<T>(list: Vec<T>, matters: impl Fn(&T) -> bool) -> Vec<T> {
+    if list.iter().any(matters) {
+        list
+    } else {
+        Vec::new()
+    }
+}
+
+/// One over a chance as the journal writes it.
+pub(crate) fn weight(chance: u32) -> f64 {
+    Chance::from_units(chance).weight()
 }
 
 /// The later of the two times, if both exist and are in order.
 fn check_times(history: &History, file: &Path, times: Times) -> Result<usize, OldWebError> {
     let path = file.to_owned();
     let last = history.snapshots.len() - 1;
+    if history.looks.is_some() {
+        // A site that was crawled once, or later than others: what is not known of it is unknown.
+        return Ok(times.to.unwrap_or(last).min(last));
+    }
     if last == 0 {
         return Err(OldWebError::OneSnapshot { path });
     }

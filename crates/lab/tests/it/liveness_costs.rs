@@ -43,6 +43,7 @@ fn old_web() -> impl Strategy<Value = OldWeb> {
                     sites: (0..pages as u32).map(|page| HostId(page % 4)).collect(),
                     site_count: 4,
                     alive,
+                    ..OldWeb::default()
                 }
             })
     })
@@ -152,6 +153,7 @@ fn every_nth_alive(pages: usize, nth: usize) -> OldWeb {
         sites: Vec::new(),
         site_count: 1,
         alive: (0..pages).map(|page| page % nth == 0).collect(),
+        ..OldWeb::default()
     }
 }
 

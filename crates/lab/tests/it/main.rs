@@ -9,6 +9,7 @@ mod discovery_truth;
 mod generated_histories;
 mod liveness_costs;
 mod old_webs;
+mod partial_records;
 mod serve_client;
 mod serve_faults;
 mod serve_pages;

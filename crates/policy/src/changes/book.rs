@@ -85,6 +85,11 @@ impl Book {
         self.budget.saturating_sub(self.used)
     }
 
+    /// How many pages the cycle may ask for.
+    pub(super) fn budget(&self) -> u64 {
+        self.budget
+    }
+
     /// How many pages were asked for in this cycle so far, those taken back included.
     pub(super) fn asked(&self) -> u64 {
         self.asked.len() as u64

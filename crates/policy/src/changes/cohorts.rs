@@ -12,6 +12,9 @@
 //! q^focus · life, *life* being the time a fresh copy will stay current within the horizon: a
 //! request is spent where it most surely finds a change, and of equal chances where it lasts.
 //!
+//! A share of fetches (`explore`) goes to any page, drawn at random. The chance of such a page is to
+//! be drawn by any draw of the cycle; all others are certain.
+//!
 //! Cost: O(pages log pages) a cycle, O(log cohorts) a fetch, and some dozens of times
 //! a cycle that of all cohorts of a site; 22 bytes a page.
 //! Invariant: what was learnt counts in later cycles; within one, only what the cycle itself saw.
@@ -22,7 +25,7 @@ use std::io;
 use std::sync::Arc;
 
 use turnstone_frontier::{
-    Event, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
+    Chance, Event, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
 };
 
 use super::book::{Book, Stage};
@@ -165,6 +168,8 @@ pub struct Cohorts {
     /// Cohorts with pages left, best first.
     order: BTreeSet<Place>,
     waiting: u64,
+    /// Pages that were drawn at random in this cycle.
+    by_lot: BTreeSet<PageId>,
 }
 
 impl Cohorts {
@@ -186,6 +191,7 @@ impl Cohorts {
             leagues: Vec::new(),
             order: BTreeSet::new(),
             waiting: 0,
+            by_lot: BTreeSet::new(),
         }
     }
 
@@ -208,6 +214,7 @@ impl Cohorts {
         self.book
             .begin(budget.min(self.outcomes.len() as u64), ranking);
         self.waiting = 0;
+        self.by_lot.clear();
         self.form_cohorts(now);
         self.order.clear();
         for cohort in 0..self.cohorts.len() {
@@ -311,6 +318,7 @@ impl Cohorts {
             let any = PageId::from_index(self.random.below(self.outcomes.len() as u64) as usize);
             if self.book.stage(any) == Stage::Free {
                 // Its cohort comes upon it later and passes over it.
+                self.by_lot.insert(any);
                 return Some(any);
             }
         }
@@ -378,8 +386,17 @@ impl Policy for Cohorts {
         }
     }
 
+    fn chance(&self, page: PageId, _: &Ranking) -> Chance {
+        if !self.by_lot.contains(&page) {
+            return Chance::CERTAIN;
+        }
+        let each = self.weighing.explore / self.outcomes.len().max(1) as f64;
+        Chance::near(-(self.book.budget() as f64 * (-each).ln_1p()).exp_m1())
+    }
+
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
         self.random.save(out)?;
+        self.by_lot.iter().copied().collect::<Vec<_>>().save(out)?;
         self.book.save(out)?;
         self.copies.save(out)?;
         self.outcomes.save(out)?;
@@ -405,6 +422,8 @@ impl Policy for Cohorts {
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         self.random = Restore::restore(saved)?;
+        let by_lot: Vec<PageId> = Restore::restore(saved)?;
+        self.by_lot = by_lot.into_iter().collect();
         self.book = Restore::restore(saved)?;
         self.copies = Restore::restore(saved)?;
         self.outcomes = Restore::restore(saved)?;

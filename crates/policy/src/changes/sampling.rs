@@ -9,12 +9,15 @@
 //! held up; each neighbour takes the place of the last sample. A driver that asks for one page at
 //! a time gets exactly the paper's order.
 //!
+//! The chance of a sample is that of the first draw: the budget over all pages. With neighbours it is
+//! a bound from above, since they take the places of samples; a neighbour follows from an answer.
+//!
 //! Cost: O(log pages) a fetch and what the neighbourhood costs; 5 bytes a page, 21 with history.
 
 use std::io;
 
 use turnstone_frontier::{
-    Event, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
+    Chance, Event, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
 };
 
 use super::book::{Book, Stage};
@@ -160,6 +163,13 @@ impl Policy for Sampling {
         self.past.learn(verdict.page, self.cycle.max(1), changed);
         if stage == Stage::Sample && self.fires(verdict.page, changed) {
             self.follow(verdict.page, ranking);
+        }
+    }
+
+    fn chance(&self, page: PageId, _: &Ranking) -> Chance {
+        match self.book.stage(page) {
+            Stage::Sample => Chance::of(self.book.budget(), self.order.len() as u64),
+            Stage::Free | Stage::Follower | Stage::Settled => Chance::CERTAIN,
         }
     }
 

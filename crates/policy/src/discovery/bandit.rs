@@ -13,6 +13,9 @@
 //!   new pages in w rounds, a ← γa + k, b ← γb + w. Pages that an earlier fetch of the same round
 //!   had shown do not count in k, so arms that show the same do not all stay rich.
 //!
+//! The chance of a page never tried is that of its draw, so many of so many. Thompson's draws have no
+//! chance that could be written down; they count as certain, and tell nothing of other pages.
+//!
 //! γ (`keep`) forgets old rounds; 1 keeps them all. All draws are made when a round is ranked.
 //!
 //! Cost: O(pages) per round, O(links) per fetch; 24 bytes per page. The rules use logarithms, so
@@ -22,7 +25,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use turnstone_frontier::{
-    Event, Fault, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
+    Chance, Event, Fault, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
 };
 
 use super::DiscoveryPolicy;
@@ -140,6 +143,8 @@ pub(crate) struct Bandit {
     queued: Vec<PageId>,
     /// Of these, those that came back, in order.
     pulled: Vec<PageId>,
+    /// How many pages never tried were drawn for it, and of how many.
+    drawn: (u64, u64),
 }
 
 impl Bandit {
@@ -153,6 +158,7 @@ impl Bandit {
             round: 0,
             queued: Vec::new(),
             pulled: Vec::new(),
+            drawn: (0, 0),
         }
     }
 
@@ -207,6 +213,7 @@ impl Bandit {
             others.sort_by_key(|page| (self.arms[page.index()].since, *page));
         }
         let wanted = budget.saturating_sub(chosen.len()).min(untried.len());
+        self.drawn = (wanted as u64, untried.len() as u64);
         for place in 0..wanted {
             let left = (untried.len() - place) as u64;
             untried.swap(place, place + self.random.below(left) as usize);
@@ -306,9 +313,18 @@ impl Policy for Bandit {
         }
     }
 
+    fn chance(&self, page: PageId, _: &Ranking) -> Chance {
+        let untried = self.arms.get(page.index()).is_some_and(|arm| !arm.tried);
+        match self.settings.rule {
+            Rule::Epsilon | Rule::Ucb { .. } if untried => Chance::of(self.drawn.0, self.drawn.1),
+            _ => Chance::CERTAIN,
+        }
+    }
+
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
         self.watch.save(out)?;
         self.random.save(out)?;
+        self.drawn.save(out)?;
         (self.arms.len() as u64).save(out)?;
         for arm in &self.arms {
             (arm.reward, arm.trials).save(out)?;
@@ -323,6 +339,7 @@ impl Policy for Bandit {
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         self.watch.restore(saved)?;
         self.random = Restore::restore(saved)?;
+        self.drawn = Restore::restore(saved)?;
         self.arms.clear();
         for _ in 0..u64::restore(saved)? {
             let (reward, trials) = Restore::restore(saved)?;

@@ -8,7 +8,9 @@
 
 use std::io;
 
-use turnstone_frontier::{Event, Fault, Links, PageId, Policy, Rank, Ranking, Restore, Save, Tick};
+use turnstone_frontier::{
+    Chance, Event, Fault, Links, PageId, Policy, Rank, Ranking, Restore, Save, Tick,
+};
 
 /// New pages rank from here on.
 const NEW: Rank = 1 << 63;
@@ -66,6 +68,14 @@ impl<P: Policy> Policy for NewPagesFirst<P> {
                 ranking.take(page);
             }
             _ => {}
+        }
+    }
+
+    fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
+        if self.is_new(page) {
+            Chance::CERTAIN
+        } else {
+            self.inner.chance(page, ranking)
         }
     }
 

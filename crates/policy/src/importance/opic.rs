@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use turnstone_frontier::{
-    Event, Fault, HostId, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
+    Chance, Event, Fault, HostId, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
 };
 
 use super::backlinks::Backlinks;
@@ -348,6 +348,15 @@ impl Policy for Opic {
             Event::Discovered { .. } | Event::Held { .. } | Event::Round { .. } => {}
         }
         self.settle(ranking);
+    }
+
+    /// Of random turns each page is as likely to be next: one of all that are known, or likelier
+    /// where some cannot be asked now.
+    fn chance(&self, _: PageId, ranking: &Ranking) -> Chance {
+        match &self.turns {
+            Some(turns) if turns.is_random() => Chance::of(1, ranking.page_count() as u64),
+            _ => Chance::CERTAIN,
+        }
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

@@ -47,6 +47,11 @@ impl Turns {
         }
     }
 
+    /// Whether turns are taken as chance has it.
+    pub(crate) fn is_random(&self) -> bool {
+        self.random.is_some()
+    }
+
     /// A new turn, as a rank: the earlier, the higher.
     pub(crate) fn draw_rank(&mut self) -> Rank {
         Rank::MAX - self.draw()

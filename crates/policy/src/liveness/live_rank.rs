@@ -7,13 +7,15 @@
 //! All pages of the old crawl must be announced by `Discovered` events; when the last one is, the
 //! ranking begins. Pages announced later do not belong to the old crawl and are never ranked. The
 //! links are those of the old crawl, of any page, tested or not.
+//!
+//! A page of a random sample was drawn with the chance of the sample; the rest follows from it.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 use turnstone_frontier::{
-    Event, Links, PageId, Policy, Rank, Ranking, Restore, Save, Tick, corrupt,
+    Chance, Event, Links, PageId, Policy, Rank, Ranking, Restore, Save, Tick, corrupt,
 };
 
 use super::estimate::AliveEstimate;
@@ -137,6 +139,18 @@ impl<O: Order> Policy for LiveRank<O> {
         }
         if learnt.sample_is_back {
             self.sample_is_back(ranking);
+        }
+    }
+
+    fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
+        match self.sample {
+            Some(Sample {
+                by: SampleBy::Random,
+                size,
+            }) if ranking.rank(page) >= SAMPLE => {
+                Chance::of(size as u64, self.old.page_count() as u64)
+            }
+            _ => Chance::CERTAIN,
         }
     }
 

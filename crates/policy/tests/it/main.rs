@@ -2,6 +2,7 @@
 //! save/restore at any event.
 #![allow(clippy::unwrap_used)]
 
+mod chances;
 mod changes_invariants;
 mod changes_reference;
 mod changing_web;

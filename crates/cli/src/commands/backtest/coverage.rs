@@ -15,6 +15,7 @@ use turnstone_policy::mass::Fraction;
 use turnstone_policy::{Question as Asked, Spec, catalog};
 
 use super::pictures::{Pictures, Shown};
+use super::unknown::{count, never_fetched};
 use crate::commands::trusted;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
@@ -59,6 +60,7 @@ impl Coverage {
         let progress = Progress::share();
         progress.at("reading", 0.0);
         let web = web::open_graph(&self.web)?;
+        let unknown = web::unknown_pages(&self.web)?;
         progress.at("PageRank", 0.0);
         let trust = trusted::parse(&self.trusted, &web)?;
         let hosts = if self.delay.is_some() {
@@ -73,6 +75,7 @@ impl Coverage {
         let question = Question {
             graph: &web.graph,
             hosts: &hosts,
+            unknown: &unknown,
             trust: &trust,
             goal,
             politeness,
@@ -90,6 +93,7 @@ impl Coverage {
             "web": self.web.display().to_string(),
             "pages": web.graph.page_count(),
             "links": web.graph.link_count(),
+            "unknown_pages": count(&unknown),
             "seed": null,
             "damping": self.damping,
             "epsilon": self.epsilon,
@@ -98,13 +102,14 @@ impl Coverage {
         });
         let table = table(&outcomes, self.epsilon);
         let setting = format!(
-            "{}: {} pages, {} links. Trusted: {}. Damping {}, goal {}.",
+            "{}: {} pages, {} links. Trusted: {}. Damping {}, goal {}.{}",
             self.web.display(),
             whole(web.graph.page_count() as u64),
             whole(web.graph.link_count()),
             self.trusted,
             self.damping,
             percent(1.0 - self.epsilon),
+            never_fetched(&unknown),
         );
         output.result(&json, || format!("{setting}\n\n{}", table.text()))?;
         if self.pictures.wanted() {
@@ -187,6 +192,10 @@ fn table(outcomes: &[Outcome], epsilon: f64) -> Table {
         "#pushes",
         "#computing",
     ];
+    let unknown = outcomes.iter().any(|outcome| outcome.unknown > 0);
+    if unknown {
+        titles.push("#unknown");
+    }
     if polite {
         titles.push("#crawl takes");
     }
@@ -201,6 +210,9 @@ fn table(outcomes: &[Outcome], epsilon: f64) -> Table {
             whole(outcome.pushes),
             duration(outcome.seconds),
         ];
+        if unknown {
+            row.push(whole(outcome.unknown));
+        }
         if polite {
             row.push(
                 outcome

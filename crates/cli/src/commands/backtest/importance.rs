@@ -136,9 +136,10 @@ impl Importance {
         Ok(())
     }
 
-    fn question<'a>(&self, groups: Groups<'a>, bonus: Bonus) -> Question<'a> {
+    fn question<'a>(&self, groups: Groups<'a>, unknown: &'a [bool], bonus: Bonus) -> Question<'a> {
         Question {
             groups,
+            unknown,
             crawls: self.visits,
             bonus,
             politeness: self.delay.map_or(Politeness::OFF, |delay_ms| Politeness {
@@ -151,6 +152,7 @@ impl Importance {
 
     fn graph(&self, specs: &[Spec], progress: &Progress) -> anyhow::Result<(u64, u64, Vec<Run>)> {
         let web = web::open_graph(&self.web)?;
+        let unknown = web::unknown_pages(&self.web)?;
         let options: Vec<_> = specs
             .iter()
             .map(OpicOptions::read)
@@ -159,6 +161,7 @@ impl Importance {
         let graph = &web.graph;
         let question = self.question(
             belonging.groups(),
+            &unknown,
             bonus::parse(&self.bonus, &web, &options)?,
         );
         let mut runs = Vec::new();
@@ -189,7 +192,7 @@ impl Importance {
         }
         let file = web::history_files(&self.web)?.remove(0);
         let history = history::read(&file)?;
-        let question = self.question(Groups::default(), Bonus::none());
+        let question = self.question(Groups::default(), &[], Bonus::none());
         let mut site = LivingSite::new(&history);
         let mut watch = |what: &str, share: f64| progress.at(what, share);
         let outcomes = importance::run(&mut site, &question, specs, &mut watch)?;
@@ -260,6 +263,11 @@ fn table(runs: &[Run]) -> Table {
         "#measures per page",
         "#computing",
     ];
+    let is_unknown = |run: &Run| run.outcomes.iter().any(|it| it.unknown > 0);
+    let unknown = runs.iter().any(is_unknown);
+    if unknown {
+        heads.push("#unknown");
+    }
     if timed {
         heads.push("#crawl takes");
     }
@@ -281,6 +289,9 @@ fn table(runs: &[Run]) -> Table {
                 short(outcome.measures_per_page),
                 duration(outcome.seconds),
             ];
+            if unknown {
+                row.push(whole(outcome.unknown));
+            }
             if timed {
                 let takes = outcome.crawl_seconds;
                 row.push(takes.map_or_else(|| "-".to_owned(), duration));

@@ -7,6 +7,9 @@ mod importance;
 mod liveness;
 mod pictures;
 mod trap;
+mod unknown;
+
+pub(crate) use pictures::command_line;
 
 use clap::Subcommand;
 

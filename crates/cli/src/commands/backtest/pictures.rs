@@ -65,7 +65,7 @@ impl Pictures {
 }
 
 /// The command as it was given, quoted for a shell.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     let quoted = std::env::args().skip(1).map(|argument| {
         if !argument.is_empty() && argument.chars().all(plain) {

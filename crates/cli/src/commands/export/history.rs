@@ -87,7 +87,7 @@ impl History {
     }
 
     /// Where each site goes.
-    fn files(&self, histories: &SiteHistories<'_>) -> anyhow::Result<Vec<PathBuf>> {
+    fn files(&self, histories: &SiteHistories<&Store>) -> anyhow::Result<Vec<PathBuf>> {
         let path = &self.paths.output;
         let count = histories.origins().count();
         anyhow::ensure!(

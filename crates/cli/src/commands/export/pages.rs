@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use turnstone_frontier::PageId;
+use turnstone_frontier::{Chance, PageId};
 use turnstone_lab::crawled;
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{Facts, Settled, Store, warc};
@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 
 /// The columns, in order.
-const COLUMNS: [&str; 31] = [
+const COLUMNS: [&str; 32] = [
     "page",
     "url",
     "host",
@@ -50,6 +50,7 @@ const COLUMNS: [&str; 31] = [
     "warc_file",
     "warc_offset",
     "warc_length",
+    "chance",
 ];
 
 /// Write the page table
@@ -176,6 +177,7 @@ fn row(store: &Store, page: PageId) -> anyhow::Result<Map<String, Value>> {
         capture.map(|at| json!(files.file_name(at.file))),
         capture.map(|at| json!(at.offset)),
         capture.map(|at| json!(at.length)),
+        (facts.requests > 0).then(|| json!(Chance::from_units(facts.chance).number())),
     ];
     let named = COLUMNS.iter().zip(values);
     Ok(named

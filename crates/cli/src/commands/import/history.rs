@@ -1,6 +1,7 @@
 //! Site histories: every page that a snapshot shows new, changed or gone is a fetch at its date.
 //!
-//! Pages that a snapshot shows as they were are not listed in a history, and make no fetch here.
+//! Pages that a snapshot shows as they were are not listed in a history, and make no fetch here; each
+//! snapshot begins with word that it saw the whole site, so that they are known to be as they were.
 //! Cost: the history in memory, 4 bytes a link and about 40 a version.
 
 use turnstone_fetch::urls::{UrlLimits, parse};
@@ -23,6 +24,8 @@ pub(super) struct Past {
     snapshot: usize,
     /// Events of the snapshot that were handed out.
     event: usize,
+    /// Whether word was given that the snapshot saw the whole site.
+    told: bool,
 }
 
 impl Past {
@@ -45,6 +48,7 @@ impl Past {
             history,
             snapshot: 0,
             event: 0,
+            told: false,
         })
     }
 
@@ -53,6 +57,20 @@ impl Past {
         let snapshots = self.history.snapshots.iter();
         let events = snapshots.map(|snapshot| snapshot.set.len() + snapshot.gone.len());
         events.sum::<usize>() as u64
+    }
+
+    /// Word that the snapshot saw the whole site; none where its address cannot be used.
+    fn whole_site(&self) -> Option<OldFetch> {
+        let url = parse(&self.history.origin, &UrlLimits::default()).ok()?;
+        Some(OldFetch {
+            at: date_ms(self.history.dates[self.snapshot].0),
+            url: url.into(),
+            came: Came::WholeSite {
+                snapshot: self.snapshot as u64,
+            },
+            facts: Facts::default(),
+            links: Vec::new(),
+        })
     }
 
     fn fetch(&self, page: PageId, version: Option<VersionId>) -> Option<OldFetch> {
@@ -102,6 +120,11 @@ fn date_ms(days: i32) -> u64 {
 impl InTime for Past {
     fn next(&mut self) -> anyhow::Result<Option<OldFetch>> {
         while let Some(snapshot) = self.history.snapshots.get(self.snapshot) {
+            if !std::mem::replace(&mut self.told, true)
+                && let Some(whole) = self.whole_site()
+            {
+                return Ok(Some(whole));
+            }
             let event = self.event;
             let set = snapshot.set.len();
             let (page, version) = if let Some((page, version)) = snapshot.set.get(event) {
@@ -111,6 +134,7 @@ impl InTime for Past {
             } else {
                 self.snapshot += 1;
                 self.event = 0;
+                self.told = false;
                 continue;
             };
             self.event += 1;

@@ -36,6 +36,7 @@ use turnstone_pagestore::{Entry, Store};
 
 use self::graph::Graph;
 use self::history::Past;
+use self::old_fetch::Came;
 use self::plan::{Plan, Window};
 use self::skipped::Skipped;
 use self::source::Kind;
@@ -286,6 +287,13 @@ impl Work<'_> {
             if merged >= self.limit {
                 whole = false;
                 break;
+            }
+            if let Came::WholeSite { snapshot } = fetch.came {
+                // Said again where an import goes on: whoever reads it knows that.
+                if merged >= before && self.plan.asked.window.has(fetch.at) {
+                    into.saw_whole_site(&fetch, snapshot);
+                }
+                continue;
             }
             merged += 1;
             if merged <= before {

@@ -42,6 +42,12 @@ pub(super) enum Came {
     Refused,
     /// Nothing that decides.
     Unknown,
+    /// No fetch: from here on, this snapshot of a history saw the whole site of the URL. Its pages
+    /// that no fetch of this date tells of are as they were.
+    WholeSite {
+        /// The number of the snapshot.
+        snapshot: u64,
+    },
 }
 
 /// The facts an old fetch can have, as a line holds them.

@@ -12,18 +12,24 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use turnstone_crawl::{change, still_current};
 use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::{KeyOptions, UrlLimits, canonical_key, host_of, parse, shown};
 use turnstone_frontier::{Change, Fault, Links as _, PageId, Tick};
-use turnstone_pagestore::{Facts, Key, Keyer, Links, NewPage, Outcome, Settled, Store, StoreError};
+use turnstone_lab::crawled::WHOLE_SITE;
+use turnstone_pagestore::{
+    Entry, Facts, Key, Keyer, Links, NewPage, Outcome, Settled, Store, StoreError,
+};
 
 use super::homes::Homes;
 use super::old_fetch::{Came, OldFetch};
 
 /// Redirects in a row that are believed.
 const REDIRECTS_MAX: u32 = 10;
+
+const DAY_MS: u64 = 86_400_000;
 
 /// What became of the fetches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,6 +189,21 @@ impl<'a> TakeIn<'a> {
         self.settle(tick, page, fetch)
     }
 
+    /// Notes that a snapshot of a history saw a whole site.
+    pub(super) fn saw_whole_site(&mut self, fetch: &OldFetch, snapshot: u64) {
+        let note = json!({
+            "site": fetch.url,
+            "day": fetch.at / DAY_MS,
+            "snapshot": snapshot,
+        })
+        .to_string();
+        let entry = Entry::Note {
+            kind: WHOLE_SITE,
+            bytes: note.as_bytes(),
+        };
+        self.store.append(self.tick(fetch.at), &entry);
+    }
+
     /// The tick of a date; never before what was written.
     fn tick(&self, at: u64) -> Tick {
         let tick = Tick(at.saturating_sub(self.birth_ms));
@@ -259,6 +280,7 @@ impl<'a> TakeIn<'a> {
             Came::Gone => failed(Fault::Gone),
             Came::Refused => failed(Fault::Refused),
             Came::Unknown => failed(Fault::Unknown),
+            Came::WholeSite { .. } => unreachable!("told apart before it is taken"),
         };
         if let Settled::Fetched(_) = settled {
             facts.novel = !self.store.index().has_text(facts.text_hash);

@@ -1,12 +1,14 @@
 //! What every command that asks the live web shares: the directory, the client, the WARC files,
 //! the loop with its signals and its view.
 
+mod explore;
 mod files;
 mod hosts_file;
 mod options;
 mod rounds;
 pub(crate) mod view;
 
+pub(crate) use explore::ExploreShare;
 pub(crate) use options::LiveOptions;
 pub(crate) use rounds::{Asked, ask};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use turnstone_fetch::urls::shown;
-use turnstone_frontier::{PageId, Tick};
+use turnstone_frontier::{Chance, PageId, Tick};
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{Entry, Links, Outcome, Position, Settled, Store};
 
@@ -86,6 +86,7 @@ impl Past {
                 "requests": facts.requests,
                 "bytes": facts.body_bytes,
                 "milliseconds": facts.milliseconds,
+                "chance": Chance::from_units(facts.chance).number(),
             })
         };
         self.outcomes.iter().map(outcome).collect()
@@ -137,6 +138,9 @@ impl Past {
             }
             if !facts.detail.is_empty() {
                 line += &format!("  {}", facts.detail);
+            }
+            if facts.chance > 0 {
+                line += &format!("  drawn with chance {}", Chance::from_units(facts.chance));
             }
             lines.push(line);
         }

@@ -6,6 +6,7 @@
 //! the measures and [`bound`] for what nobody can beat.
 
 mod bound;
+mod gather;
 mod outcome;
 pub mod paths;
 mod replay;
@@ -14,6 +15,6 @@ mod sites;
 mod testing;
 
 pub use bound::bound;
-pub use outcome::{MeanCycle, Measures, Outcome, Question, try_policy};
-pub use replay::{Cycle, Since, run};
-pub use sites::{Calendar, Compare, Content, SiteStore};
+pub use outcome::{Doubt, MeanCycle, Measures, Outcome, Question, try_policy};
+pub use replay::{Cycle, Since, Unknown, run};
+pub use sites::{Calendar, Compare, Content, Pace, SiteStore};

@@ -14,8 +14,6 @@ use crate::backtest::Watch;
 pub struct Question<'a> {
     /// The sites.
     pub store: &'a SiteStore,
-    /// How long a cycle is.
-    pub cycle_weeks: u32,
     /// Fetches a cycle.
     pub budget: u64,
     /// Compared with what a page counts as changed.
@@ -80,6 +78,12 @@ impl Measures {
 pub struct MeanCycle {
     /// Pages fetched.
     pub downloads: f64,
+    /// Of these, answered by the record.
+    #[serde(skip)]
+    pub answered: f64,
+    /// Of these, not answered.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown: f64,
     /// Of these, changed, as asked for.
     pub changed: f64,
     /// Of these, not as our copy said.
@@ -100,7 +104,12 @@ pub struct Outcome {
     pub budget: u64,
     /// Cycle by cycle, averaged over seeds.
     pub cycles: Vec<MeanCycle>,
-    /// Over all cycles and seeds.
+    /// How many requests of a run the record could not answer, averaged over seeds.
+    pub unknown: f64,
+    /// What that makes unsure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+    /// Over all cycles with an answer, and all seeds.
     pub mean_change_ratio: f64,
     /// By PageRank.
     pub mean_weighted_change_ratio: f64,
@@ -118,6 +127,69 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
+/// What unknown answers make unsure, over all cycles and seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Doubt {
+    /// The share of requests without an answer.
+    pub unknown_share: f64,
+    /// The ChangeRatio if none of these pages had changed.
+    pub change_ratio_low: f64,
+    /// The ChangeRatio if all had.
+    pub change_ratio_high: f64,
+    /// The share of pages, at the ends of cycles, of which it is unknown whether they are current.
+    pub unknown_copies_share: f64,
+    /// The freshness if none of these copies were current.
+    pub freshness_low: f64,
+    /// The freshness if all were.
+    pub freshness_high: f64,
+    /// The ChangeRatio with each look counted for as many pages as it stands for, by its logged
+    /// chance; none where too few looks hung on chance.
+    pub change_ratio_weighted: Option<f64>,
+    /// How many looks that is worth.
+    pub effective_looks: Option<f64>,
+}
+
+/// With fewer looks than this, in effect, nothing is estimated.
+const EFFECTIVE_MIN: f64 = 30.0;
+
+impl Doubt {
+    /// None where every request was answered and every copy is known.
+    fn of(runs: &[Vec<Cycle>]) -> Option<Self> {
+        let cycles = || runs.iter().flatten();
+        let sum = |of: &dyn Fn(&Cycle) -> f64| cycles().map(of).sum::<f64>();
+        let requests = sum(&|cycle| cycle.downloads as f64);
+        let unknown = sum(&|cycle| cycle.unknown.requests as f64);
+        let copies = sum(&|cycle| cycle.unknown.copies as f64);
+        if unknown == 0.0 && copies == 0.0 {
+            return None;
+        }
+        let known_copies = sum(&|cycle| cycle.unknown.known_copies as f64);
+        let fresh = sum(&|cycle| cycle.freshness * cycle.unknown.known_copies as f64);
+        let changed = sum(&|cycle| cycle.changed as f64);
+        let (pages, requests) = ((copies + known_copies).max(1.0), requests.max(1.0));
+        let [all, of_changed, squares] = [
+            sum(&|cycle| cycle.unknown.weights.0),
+            sum(&|cycle| cycle.unknown.weights.1),
+            sum(&|cycle| cycle.unknown.weights.2),
+        ];
+        let by_chance = cycles().any(|cycle| cycle.unknown.by_chance > 0);
+        // The seeds look at the same record: they are not so many more looks.
+        let effective = all * all / squares.max(f64::MIN_POSITIVE) / runs.len() as f64;
+        let effective_looks = by_chance.then_some(effective);
+        let enough = effective_looks.is_some_and(|looks| looks >= EFFECTIVE_MIN);
+        Some(Self {
+            unknown_share: unknown / requests,
+            change_ratio_low: changed / requests,
+            change_ratio_high: (changed + unknown) / requests,
+            unknown_copies_share: copies / pages,
+            freshness_low: fresh / pages,
+            freshness_high: (fresh + copies) / pages,
+            change_ratio_weighted: enough.then(|| of_changed / all),
+            effective_looks,
+        })
+    }
+}
+
 /// Tries a policy with every seed.
 pub fn try_policy(
     question: &Question<'_>,
@@ -132,12 +204,11 @@ pub fn try_policy(
         let policy = changes::build(spec, question.store, seed)?;
         let Question {
             store,
-            cycle_weeks,
             budget,
             since,
             ..
         } = *question;
-        runs.push(run(store, policy, cycle_weeks, budget, since));
+        runs.push(run(store, policy, budget, since));
     }
     Ok(summary(
         spec,
@@ -148,22 +219,27 @@ pub fn try_policy(
 }
 
 fn summary(spec: &Spec, budget: u64, runs: &[Vec<Cycle>], seconds: f64) -> Outcome {
-    let by_seed: Vec<Measures> = runs
-        .iter()
-        .map(|cycles| Measures::mean(&cycles.iter().map(Measures::of).collect::<Vec<_>>()))
-        .collect();
+    let by_seed: Vec<Measures> = runs.iter().map(|cycles| mean_of_run(cycles)).collect();
     let cycle_count = runs.first().map_or(0, Vec::len);
     let cycles: Vec<MeanCycle> = (0..cycle_count)
         .map(|cycle| mean_cycle(&runs.iter().map(|run| run[cycle]).collect::<Vec<_>>()))
         .collect();
     let ratio = |changed: fn(&MeanCycle) -> f64| {
-        let ratios = cycles.iter().map(|c| changed(c) / c.downloads.max(1.0));
-        ratios.sum::<f64>() / cycle_count.max(1) as f64
+        let answered = cycles
+            .iter()
+            .filter(|c| c.answered > 0.0 || c.unknown == 0.0);
+        let ratios: Vec<f64> = answered.map(|c| changed(c) / c.answered.max(1.0)).collect();
+        ratios.iter().sum::<f64>() / ratios.len().max(1) as f64
     };
     let mean = Measures::mean(&by_seed);
     Outcome {
         policy: spec.to_string(),
         budget,
+        unknown: {
+            let unknown = runs.iter().flatten().map(|cycle| cycle.unknown.requests);
+            unknown.sum::<u64>() as f64 / runs.len().max(1) as f64
+        },
+        doubt: Doubt::of(runs),
         mean_change_ratio: mean.change_ratio,
         mean_weighted_change_ratio: mean.weighted_change_ratio,
         mean_freshness: mean.freshness,
@@ -176,15 +252,36 @@ fn summary(spec: &Spec, budget: u64, runs: &[Vec<Cycle>], seconds: f64) -> Outco
     }
 }
 
+/// The means over the cycles in which there is something to tell.
+fn mean_of_run(cycles: &[Cycle]) -> Measures {
+    let mean = |told: fn(&Cycle) -> bool| {
+        let told = cycles.iter().filter(|cycle| told(cycle));
+        Measures::mean(&told.map(Measures::of).collect::<Vec<_>>())
+    };
+    let ratios = mean(|cycle| cycle.unknown.requests == 0 || cycle.answered() > 0);
+    let fresh = mean(|cycle| cycle.unknown.copies == 0 || cycle.unknown.known_copies > 0);
+    Measures {
+        freshness: fresh.freshness,
+        weighted_freshness: fresh.weighted_freshness,
+        ..ratios
+    }
+}
+
 fn mean_cycle(seeds: &[Cycle]) -> MeanCycle {
     let mean = |count: fn(&Cycle) -> u64| {
         seeds.iter().map(count).sum::<u64>() as f64 / seeds.len().max(1) as f64
     };
     MeanCycle {
         downloads: mean(|cycle| cycle.downloads),
+        answered: mean(Cycle::answered),
+        unknown: mean(|cycle| cycle.unknown.requests),
         changed: mean(|cycle| cycle.changed),
         changed_since_copy: mean(|cycle| cycle.changed_since_copy),
         changed_since_last_cycle: mean(|cycle| cycle.changed_since_last_cycle),
         measures: Measures::mean(&seeds.iter().map(Measures::of).collect::<Vec<_>>()),
     }
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }

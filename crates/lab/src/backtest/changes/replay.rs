@@ -5,6 +5,12 @@
 //! (the share of pages whose copy is current), plain and weighted. A page that vanished and whose
 //! copy says so is fresh.
 //!
+//! A request that the record cannot answer, because it does not know what the page was then, is as
+//! one that failed: it is spent, the policy learns nothing, and our copy stays. The measures are
+//! those of the answers there are; counts of the others go with them ([`Unknown`]), and so does what
+//! the ChangeRatio would be with every answer counted for as many as it stands for, where pages were
+//! looked at by chance.
+//!
 //! Cost: that of the policy, and O(pages) a cycle.
 
 use turnstone_frontier::{
@@ -13,9 +19,8 @@ use turnstone_frontier::{
 use turnstone_policy::changes::Store as _;
 
 use super::sites::{Content, SiteStore};
-
-/// Milliseconds of a week.
-const WEEK_MS: u64 = 7 * 86_400_000;
+use crate::history::Known;
+use crate::web::weight;
 
 /// Compared with what a page counts as changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,16 +50,35 @@ pub struct Cycle {
     pub freshness: f64,
     /// The same, by PageRank.
     pub weighted_freshness: f64,
+    /// What is not known.
+    pub unknown: Unknown,
+}
+
+impl Cycle {
+    /// Requests that were answered.
+    pub fn answered(&self) -> u64 {
+        self.downloads - self.unknown.requests
+    }
+}
+
+/// What the record does not know of a cycle, and what its chances tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Unknown {
+    /// Requests without an answer.
+    pub requests: u64,
+    /// Pages of which it is not known whether our copy is current at the end of the cycle.
+    pub copies: u64,
+    /// Pages of which it is.
+    pub known_copies: u64,
+    /// Of the answers from a look: the sum of one over the chance of each, the same of those that
+    /// had changed, and the sum of squares.
+    pub weights: (f64, f64, f64),
+    /// How many of these looks hung on chance.
+    pub by_chance: u64,
 }
 
 /// Runs a policy with a budget of fetches a cycle.
-pub fn run(
-    store: &SiteStore,
-    policy: Box<dyn Policy>,
-    cycle_weeks: u32,
-    budget: u64,
-    since: Since,
-) -> Vec<Cycle> {
+pub fn run(store: &SiteStore, policy: Box<dyn Policy>, budget: u64, since: Since) -> Vec<Cycle> {
     let mut replay = Replay {
         store,
         scheduler: Scheduler::new(policy, Politeness::OFF),
@@ -67,9 +91,8 @@ pub fn run(
         since,
     };
     replay.join(0, Tick(0));
-    let tick = |cycle: u32| Tick(WEEK_MS * u64::from(cycle_weeks) * u64::from(cycle));
     (1..=store.cycles())
-        .map(|cycle| replay.cycle(cycle, tick(cycle), budget))
+        .map(|cycle| replay.cycle(cycle, store.tick(cycle), budget))
         .collect()
 }
 
@@ -103,10 +126,10 @@ impl Replay<'_> {
                 weight += self.weights[page.index()];
             }
         }
-        let downloads = tally.downloads.max(1) as f64;
+        let downloads = tally.answered().max(1) as f64;
         tally.change_ratio = tally.changed as f64 / downloads;
         tally.weighted_change_ratio = weight / downloads;
-        (tally.freshness, tally.weighted_freshness) = self.freshness(cycle);
+        self.look_at_copies(cycle, &mut tally);
         tally
     }
 
@@ -126,9 +149,22 @@ impl Replay<'_> {
     fn fetch(&mut self, page: PageId, cycle: u32, now: Tick, tally: &mut Cycle) -> bool {
         let index = page.index();
         let content = self.store.contents(cycle)[index];
-        let copy = std::mem::replace(&mut self.copies[index], content);
         let before = self.store.contents(cycle - 1)[index];
         tally.downloads += 1;
+        let known = self.store.known(cycle, page);
+        // What was a cycle ago is part of this question.
+        let compared = match self.since {
+            Since::Copy => true,
+            Since::LastCycle => self.store.known(cycle - 1, page).is_known(),
+        };
+        if !(known.is_known() && compared) {
+            tally.unknown.requests += 1;
+            let fault = Fault::Refused;
+            let event = Event::Failed { page, fault };
+            self.scheduler.observe(&event, now, self.store.graph());
+            return false;
+        }
+        let copy = std::mem::replace(&mut self.copies[index], content);
         tally.changed_since_copy += u64::from(content != copy);
         tally.changed_since_last_cycle += u64::from(content != before);
         let changed = match self.since {
@@ -136,6 +172,14 @@ impl Replay<'_> {
             Since::LastCycle => content != before,
         };
         tally.changed += u64::from(changed);
+        if let Known::Seen(chance) = known {
+            let weight = weight(chance);
+            let (all, of_changed, squares) = &mut tally.unknown.weights;
+            *all += weight;
+            *of_changed += if changed { weight } else { 0.0 };
+            *squares += weight * weight;
+            tally.unknown.by_chance += u64::from(chance != 0);
+        }
         let event = if content == Content::ABSENT {
             let fault = Fault::Gone;
             Event::Failed { page, fault }
@@ -154,27 +198,31 @@ impl Replay<'_> {
         changed
     }
 
-    fn freshness(&self, cycle: u32) -> (f64, f64) {
-        let (mut fresh, mut weighted, mut count, mut total) = (0u64, 0.0, 0u64, 0.0);
+    /// Which copies are current, of those of which it is known.
+    fn look_at_copies(&self, cycle: u32, tally: &mut Cycle) {
+        let (mut fresh, mut weighted, mut total) = (0u64, 0.0, 0.0);
         let joined = self.store.joined(cycle);
         for (index, content) in self.store.contents(cycle)[..joined].iter().enumerate() {
-            count += 1;
+            let page = PageId::from_index(index);
+            if !self.store.known(cycle, page).is_known() {
+                tally.unknown.copies += 1;
+                continue;
+            }
+            tally.unknown.known_copies += 1;
             total += self.weights[index];
             if *content == self.copies[index] {
                 fresh += 1;
                 weighted += self.weights[index];
             }
         }
-        (
-            fresh as f64 / count.max(1) as f64,
-            weighted / total.max(f64::MIN_POSITIVE),
-        )
+        tally.freshness = fresh as f64 / tally.unknown.known_copies.max(1) as f64;
+        tally.weighted_freshness = weighted / total.max(f64::MIN_POSITIVE);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::sites::{Calendar, Compare};
+    use super::super::sites::{Calendar, Compare, Pace};
     use super::super::testing::{Site, read, store};
     use super::*;
     use turnstone_policy::Spec;
@@ -182,7 +230,7 @@ mod tests {
     fn replay(store: &SiteStore, spec: &str, budget: u64, since: Since) -> Vec<Cycle> {
         let spec: Spec = spec.parse().unwrap();
         let policy = turnstone_policy::changes::build(&spec, store, 1).unwrap();
-        run(store, policy, 1, budget, since)
+        run(store, policy, budget, since)
     }
 
     /// Page 0 stands still, page 1 changes every week, page 2 vanishes in week 1 and stays away.
@@ -261,7 +309,7 @@ mod tests {
         };
         let calendar = |grow| Calendar {
             cycles: 2,
-            cycle_weeks: 1,
+            pace: Pace::Weeks(1),
             compare: Compare::Raw,
             grow,
         };

@@ -6,20 +6,23 @@
 //! other and let go: what stays is 8 bytes a page and cycle, the first links, and what the pages
 //! looked like.
 //!
+//! Where a cycle is a snapshot, cycle c looks at each site as it was at its own snapshot c. A crawl
+//! directory does not know what every page was in every cycle: see [`SiteStore::known`].
+//!
 //! Invariant: pages are numbered in the order in which they join, within a cycle by site and page.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use turnstone_frontier::PageId;
+use turnstone_frontier::{PageId, Tick};
 use turnstone_linkgraph::LinkGraph;
 use turnstone_linkgraph::rank::{InLinks, PageRank, Teleport};
 use turnstone_policy::changes::{ClusterMap, DirectoryTree, LinkMap, Store};
 
-use super::paths;
+use super::gather::Gatherer;
 use crate::cluster::{self, Look, Words};
-use crate::history::{self, History, HistoryError, VersionId};
+use crate::history::{History, Known};
+use crate::web::{self, RecordedSite, WebError};
 
 /// What counts as the content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +33,22 @@ pub enum Compare {
     Raw,
 }
 
+/// How long a cycle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// So many weeks.
+    Weeks(u32),
+    /// From one snapshot to the next.
+    Snapshots,
+}
+
 /// How histories become a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calendar {
-    /// How many cycles.
+    /// How many cycles; where each is a snapshot, at most.
     pub cycles: u32,
     /// How long each is.
-    pub cycle_weeks: u32,
+    pub pace: Pace,
     /// What counts as a change.
     pub compare: Compare,
     /// Whether pages born later join.
@@ -63,33 +75,38 @@ impl Content {
 pub struct SiteStore {
     /// The names of the sites.
     pub sites: Vec<String>,
-    site_of: Arc<[u32]>,
+    pub(super) site_of: Arc<[u32]>,
     /// By page: the cycle in which it joins; 0 is the start.
-    joins: Vec<u32>,
+    pub(super) joins: Vec<u32>,
     /// By cycle, 0 being the start, and page.
-    contents: Vec<Vec<Content>>,
-    graph: LinkGraph,
-    directories: Arc<DirectoryTree>,
-    looks: Vec<Look>,
-    words: Words,
-    link_map: OnceLock<Arc<LinkMap>>,
-    importance: OnceLock<Arc<[f64]>>,
-    features: OnceLock<cluster::Features>,
+    pub(super) contents: Vec<Vec<Content>>,
+    /// By cycle and page: how well its content is known. Empty where all is seen.
+    pub(super) known: Vec<Vec<Known>>,
+    /// By cycle: when it is.
+    pub(super) ticks: Vec<Tick>,
+    pub(super) pace: Pace,
+    pub(super) graph: LinkGraph,
+    pub(super) directories: Arc<DirectoryTree>,
+    pub(super) looks: Vec<Look>,
+    pub(super) words: Words,
+    pub(super) link_map: OnceLock<Arc<LinkMap>>,
+    pub(super) importance: OnceLock<Arc<[f64]>>,
+    pub(super) features: OnceLock<cluster::Features>,
     /// By how many clusters were asked for.
-    clusters: Mutex<BTreeMap<usize, Arc<ClusterMap>>>,
+    pub(super) clusters: Mutex<BTreeMap<usize, Arc<ClusterMap>>>,
 }
 
 impl SiteStore {
     /// Reads the histories of some sites.
     pub fn read(
-        files: &[PathBuf],
+        sites: &[RecordedSite],
         calendar: Calendar,
         watch: &mut dyn FnMut(f64),
-    ) -> Result<Self, HistoryError> {
+    ) -> Result<Self, WebError> {
         let mut gatherer = Gatherer::new(calendar);
-        for (index, file) in files.iter().enumerate() {
-            watch(index as f64 / files.len() as f64);
-            gatherer.add(&history::read_with_terms(file)?);
+        for (index, site) in sites.iter().enumerate() {
+            watch(index as f64 / sites.len() as f64);
+            gatherer.add(&site.read(web::Words::Read)?);
         }
         Ok(gatherer.finish())
     }
@@ -143,6 +160,43 @@ impl SiteStore {
     /// By page: what it is in a cycle. Cycle 0 is the start.
     pub fn contents(&self, cycle: u32) -> &[Content] {
         &self.contents[cycle as usize]
+    }
+
+    /// How well it is known what a page is in a cycle.
+    pub fn known(&self, cycle: u32, page: PageId) -> Known {
+        let known = self.known.get(cycle as usize);
+        known.map_or(Known::Seen(0), |known| known[page.index()])
+    }
+
+    /// Whether what some page was in some cycle is unknown.
+    pub fn has_unknown(&self) -> bool {
+        let mut known = self.known.iter().flatten();
+        known.any(|known| !known.is_known())
+    }
+
+    /// Page-cycles after the start that are known, and all of them.
+    pub fn known_share(&self) -> (u64, u64) {
+        let all = (1..=self.cycles())
+            .map(|cycle| self.joined(cycle) as u64)
+            .sum();
+        let unknown = |cycle: u32| {
+            let pages = (0..self.joined(cycle)).map(PageId::from_index);
+            pages.filter(move |page| !self.known(cycle, *page).is_known())
+        };
+        let unknown: usize = (1..=self.cycles())
+            .map(|cycle| unknown(cycle).count())
+            .sum();
+        (all - unknown as u64, all)
+    }
+
+    /// How long a cycle is.
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// When a cycle is.
+    pub fn tick(&self, cycle: u32) -> Tick {
+        self.ticks[cycle as usize]
     }
 
     /// The site of a page.
@@ -199,165 +253,5 @@ impl Store for SiteStore {
             scores.collect::<Vec<f64>>().into()
         };
         Arc::clone(self.importance.get_or_init(rank))
-    }
-}
-
-/// One page as it is gathered, before pages are numbered.
-struct Gathered {
-    site: u32,
-    joins: u32,
-    directory: u32,
-    look: Look,
-    /// Where its site's pages and its own links begin among the gathered ones.
-    links: Vec<PageId>,
-    contents: Vec<Content>,
-}
-
-struct Gatherer {
-    calendar: Calendar,
-    sites: Vec<String>,
-    pages: Vec<Gathered>,
-    /// By site: by its own page number, the gathered page.
-    numbers: Vec<Vec<Option<u32>>>,
-    directories: paths::Directories,
-    words: Words,
-}
-
-impl Gatherer {
-    fn new(calendar: Calendar) -> Self {
-        Self {
-            calendar,
-            sites: Vec::new(),
-            pages: Vec::new(),
-            numbers: Vec::new(),
-            directories: paths::Directories::default(),
-            words: Words::default(),
-        }
-    }
-
-    fn add(&mut self, history: &History) {
-        let site = self.sites.len() as u32;
-        self.sites.push(history.site.clone());
-        self.directories.begin_host();
-        let words = self.words.adopt(&history.words);
-        let mut numbers: Vec<Option<u32>> = vec![None; history.page_count()];
-        let mut walk = history.walk();
-        let mut next_snapshot = 0;
-        for cycle in 0..=self.calendar.cycles {
-            let days = 7 * i64::from(self.calendar.cycle_weeks) * i64::from(cycle);
-            while history
-                .dates
-                .get(next_snapshot)
-                .is_some_and(|date| i64::from(date.days_since(history.dates[0])) <= days)
-            {
-                walk.step();
-                next_snapshot += 1;
-            }
-            if cycle == 0 || self.calendar.grow {
-                for (page, version) in walk.present() {
-                    if numbers[page.index()].is_none() {
-                        numbers[page.index()] = Some(self.pages.len() as u32);
-                        let gathered = self.gather(history, page, version, &words);
-                        self.pages.push(Gathered {
-                            site,
-                            joins: cycle,
-                            contents: vec![Content::ABSENT; cycle as usize],
-                            ..gathered
-                        });
-                    }
-                }
-            }
-            for (page, number) in numbers.iter().enumerate() {
-                if let Some(number) = number {
-                    let version = walk.version(PageId::from_index(page));
-                    let content =
-                        version.map_or(Content::ABSENT, |version| self.content(history, version));
-                    self.pages[*number as usize].contents.push(content);
-                }
-            }
-        }
-        self.numbers.push(numbers);
-    }
-
-    fn content(&self, history: &History, version: VersionId) -> Content {
-        let version = &history.versions[version.index()];
-        Content::of(match self.calendar.compare {
-            Compare::Text => version.text,
-            Compare::Raw => version.raw,
-        })
-    }
-
-    fn gather(
-        &mut self,
-        history: &History,
-        page: PageId,
-        version: VersionId,
-        words: &[u32],
-    ) -> Gathered {
-        let url = &history.pages[page.index()].url;
-        let terms = history.terms.row(version.index());
-        Gathered {
-            site: 0,
-            joins: 0,
-            directory: self.directories.of(url),
-            look: Look::new(
-                &history.versions[version.index()],
-                terms
-                    .iter()
-                    .map(|(word, count)| (words[*word as usize], *count)),
-                self.words.address(&history.origin, url),
-            ),
-            links: history.links_of(version).to_vec(),
-            contents: Vec::new(),
-        }
-    }
-
-    /// Numbers the pages in the order in which they join.
-    fn finish(self) -> SiteStore {
-        let mut order: Vec<u32> = (0..self.pages.len() as u32).collect();
-        order.sort_by_key(|gathered| self.pages[*gathered as usize].joins);
-        let mut number_of = vec![0u32; order.len()];
-        for (number, gathered) in order.iter().enumerate() {
-            number_of[*gathered as usize] = number as u32;
-        }
-        let mut pages: Vec<Option<Gathered>> = self.pages.into_iter().map(Some).collect();
-        let cycles = self.calendar.cycles as usize + 1;
-        let mut contents = vec![Vec::with_capacity(order.len()); cycles];
-        let (mut joins, mut looks) = (Vec::new(), Vec::new());
-        let mut graph = turnstone_linkgraph::GraphBuilder::with_capacity(order.len(), 0);
-        let (mut site_of, mut directory_of) = (Vec::new(), Vec::new());
-        for gathered in order {
-            let page = pages[gathered as usize]
-                .take()
-                .expect("each page is numbered once");
-            let numbers = &self.numbers[page.site as usize];
-            let links = page.links.iter().filter_map(|link| numbers[link.index()]);
-            let mut links: Vec<PageId> =
-                links.map(|link| PageId(number_of[link as usize])).collect();
-            links.sort_unstable();
-            links.dedup();
-            graph.push(&links);
-            site_of.push(page.site);
-            directory_of.push(page.directory);
-            joins.push(page.joins);
-            looks.push(page.look);
-            for (cycle, content) in page.contents.iter().enumerate() {
-                contents[cycle].push(*content);
-            }
-        }
-        SiteStore {
-            sites: self.sites,
-            site_of: site_of.into(),
-            joins,
-            contents,
-            graph: graph.finish(),
-            directories: Arc::new(self.directories.tree(directory_of)),
-            looks,
-            words: self.words,
-            link_map: OnceLock::new(),
-            importance: OnceLock::new(),
-            features: OnceLock::new(),
-            clusters: Mutex::default(),
-        }
     }
 }

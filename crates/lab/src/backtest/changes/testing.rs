@@ -4,7 +4,8 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use super::sites::{Calendar, Compare, SiteStore};
+use super::sites::{Calendar, Compare, Pace, SiteStore};
+use crate::web::RecordedSite;
 
 /// A site of pages that all lie together, a snapshot a week.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ impl Site {
 pub(super) fn store(sites: &[Site]) -> SiteStore {
     let calendar = Calendar {
         cycles: sites[0].contents.len() as u32 - 1,
-        cycle_weeks: 1,
+        pace: Pace::Weeks(1),
         compare: Compare::Text,
         grow: false,
     };
@@ -73,7 +74,7 @@ pub(super) fn read(sites: &[Site], calendar: Calendar) -> SiteStore {
             .write_all(site.lines(&format!("site{index}.org")).as_bytes())
             .unwrap();
         encoder.finish().unwrap();
-        files.push(path);
+        files.push(RecordedSite::File(path));
     }
     SiteStore::read(&files, calendar, &mut |_| {}).unwrap()
 }

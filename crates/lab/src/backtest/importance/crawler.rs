@@ -25,6 +25,8 @@ pub(super) struct Crawler {
     known: usize,
     visits: u64,
     gone: u64,
+    /// Visits to pages whose links nobody knows.
+    unknown: u64,
     points: Vec<Point>,
     seconds: f64,
 }
@@ -58,6 +60,7 @@ impl Crawler {
             known: 0,
             visits: 0,
             gone: 0,
+            unknown: 0,
             points: Vec::new(),
             seconds: 0.0,
         };
@@ -90,6 +93,7 @@ impl Crawler {
             let Some(page) = self.requests.next(&mut self.scheduler) else {
                 break;
             };
+            self.unknown += u64::from(question.unknown.get(page.index()) == Some(&true));
             self.answer(web, page);
         }
         self.seconds += started.elapsed().as_secs_f64();
@@ -130,6 +134,7 @@ impl Crawler {
             clock_per_crawl: Some(clock),
             visits: self.visits,
             gone: self.gone,
+            unknown: self.unknown,
             crawl_seconds: self.requests.seconds(),
             seconds: self.seconds,
             policy: self.name,

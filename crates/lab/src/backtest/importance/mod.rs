@@ -37,6 +37,8 @@ pub const OFF_LINE: &str = "off-line";
 pub struct Question<'a> {
     /// Which pages belong together.
     pub groups: Groups<'a>,
+    /// By page: whether the record does not know its links. Empty where it knows all.
+    pub unknown: &'a [bool],
     /// How many pages to read, in multiples of the web's size.
     pub crawls: f64,
     /// Pages that earn more.
@@ -102,6 +104,8 @@ pub struct Outcome {
     pub visits: u64,
     /// Visits that found the page gone.
     pub gone: u64,
+    /// Visits to pages of which the record does not know what they link to.
+    pub unknown: u64,
     /// Seconds the crawl takes under the virtual clock, if hosts are asked politely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crawl_seconds: Option<f64>,
@@ -238,6 +242,7 @@ impl OffLine {
             clock_per_crawl: None,
             visits: self.points.last().map_or(0, |point| point.visits),
             gone: 0,
+            unknown: 0,
             points: self.points,
             crawl_seconds: None,
             seconds: self.seconds,

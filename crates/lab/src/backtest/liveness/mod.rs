@@ -5,11 +5,16 @@
 //! hangs on chance is run for several seeds. Stopping at an estimated share does not end a run: it
 //! is noted where it would have stopped, and what had truly been found by then.
 //!
+//! On a web that does not know the fate of every page, costs are those on the pages it knows, and
+//! beside them what they would be if all others were gone, or alive (see [`Doubts`]).
+//!
 //! Cost: that of the policies; one run is O((pages + links) log pages).
 
 mod cost;
+mod doubt;
 
 pub use cost::{Course, alphas, cost, need};
+pub use doubt::{Doubts, EFFECTIVE_MIN, effective_pages};
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,6 +27,7 @@ use turnstone_policy::liveness::{
 };
 use turnstone_policy::{Spec, SpecError};
 
+use self::doubt::Doubt;
 use super::Watch;
 use crate::replay::{self, Replay};
 use crate::web::OldWeb;
@@ -53,6 +59,8 @@ pub struct Outcome {
     pub policy: String,
     /// How many pages are alive.
     pub alive: u64,
+    /// How many requests the record could not answer: it does not know those pages' fate.
+    pub unknown: u64,
     /// The cost of each share, over all runs.
     pub curve: Vec<Point>,
     /// How many pages the first run's sample lets expect to be alive, where it is random.
@@ -80,6 +88,23 @@ pub struct Point {
     pub cost_min: f64,
     /// The dearest run.
     pub cost_max: f64,
+    /// What is not known.
+    #[serde(flatten)]
+    pub doubt: Option<DoubtPoint>,
+}
+
+/// What the cost of a share hangs on where the fate of some pages is unknown, over all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DoubtPoint {
+    /// Requests without an answer before the share was reached, on average.
+    pub unknown: f64,
+    /// The cost if all pages of unknown fate were gone.
+    pub cost_if_gone: f64,
+    /// The cost if they were alive.
+    pub cost_if_alive: f64,
+    /// The cost with each page counted for as many as it stands for, by its logged chance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_weighted: Option<f64>,
 }
 
 /// One crawl.
@@ -99,6 +124,9 @@ pub struct Run {
     /// Requests by share, as in the curve.
     #[serde(skip)]
     pub reached: Vec<u64>,
+    /// The same for what the web does not know.
+    #[serde(skip)]
+    pub doubts: Option<Doubts>,
 }
 
 /// What the sample told.
@@ -148,12 +176,7 @@ pub fn run(
             break;
         }
     }
-    Ok(outcome(
-        spec.to_string(),
-        question.web.alive_count(),
-        runs,
-        started,
-    ))
+    Ok(outcome(spec.to_string(), question.web, runs, started))
 }
 
 /// The pages in the order in which a policy tests them.
@@ -182,8 +205,11 @@ pub fn ideal(question: &Question<'_>) -> Outcome {
         stop: None,
         crawl_seconds: None,
         reached: course.reached().to_vec(),
+        doubts: None,
     };
-    outcome("ideal".to_owned(), alive, vec![run], started)
+    let mut ideal = outcome("ideal".to_owned(), question.web, vec![run], started);
+    ideal.unknown = 0;
+    ideal
 }
 
 impl Question<'_> {
@@ -212,17 +238,27 @@ impl Question<'_> {
             seeds: &[],
             politeness: self.politeness,
         };
-        let mut replay = Replay::start(start, policy).with_fates(&web.alive);
+        let mut replay = Replay::start(start, policy)
+            .with_fates(&web.alive)
+            .with_unknown(&web.unknown);
         let mut course = Course::new(web.alive_count());
+        let mut doubt = Doubt::of(web);
         let mut stop = None;
         while let Some(page) = replay.step() {
             look(page);
-            course.answered(web.alive[page.index()]);
+            let fate = (!web.is_unknown(page)).then(|| web.alive[page.index()]);
+            if let Some(alive) = fate {
+                course.answered(alive);
+            }
+            if let Some(doubt) = &mut doubt {
+                let weight = web.weights.get(page.index()).copied().unwrap_or(1.0);
+                doubt.answered(fate, weight, course.reached().len());
+            }
             if stop.is_none() {
                 stop = self.stop(&course, replay.scheduler().policy().estimate());
             }
-            if course.requests().is_multiple_of(WATCH_EVERY) {
-                let share = course.requests() as f64 / web.alive.len() as f64;
+            if replay.requests().is_multiple_of(WATCH_EVERY) {
+                let share = replay.requests() as f64 / web.alive.len() as f64;
                 watch(&spec.to_string(), share);
             }
         }
@@ -234,13 +270,15 @@ impl Question<'_> {
             stop,
             crawl_seconds: (self.politeness != Politeness::OFF).then_some(crawl_seconds),
             reached: course.reached().to_vec(),
+            doubts: doubt.map(Doubt::finish),
         }
     }
 
     /// Whether the crawl would stop here.
     fn stop(&self, course: &Course, estimate: Option<AliveEstimate>) -> Option<Stop> {
         let (enough, estimate) = (self.enough?, estimate?);
-        let all_asked = course.requests() == self.web.alive.len() as u64;
+        let known = self.web.alive.len() as u64 - self.web.unknown_count();
+        let all_asked = course.requests() == known;
         if !enough.met(course.found(), &estimate) && !all_asked {
             return None;
         }
@@ -272,7 +310,8 @@ fn hangs_on_chance(spec: &Spec, policy: &dyn LivenessPolicy) -> bool {
     policy.sample().is_some_and(random) || spec.name() == "active-site-first"
 }
 
-fn outcome(policy: String, alive: u64, runs: Vec<Run>, started: Instant) -> Outcome {
+fn outcome(policy: String, web: &OldWeb, runs: Vec<Run>, started: Instant) -> Outcome {
+    let alive = web.alive_count();
     let point = |(place, alpha): (usize, f64)| {
         let requests: Vec<u64> = runs.iter().map(|run| run.reached[place]).collect();
         let costs: Vec<f64> = requests
@@ -289,16 +328,42 @@ fn outcome(policy: String, alive: u64, runs: Vec<Run>, started: Instant) -> Outc
             cost_sd: (squares / (count - 1.0).max(1.0)).sqrt(),
             cost_min: costs.iter().copied().fold(f64::INFINITY, f64::min),
             cost_max: costs.iter().copied().fold(0.0, f64::max),
+            doubt: doubt_point((place, alpha), web, &runs),
         }
     };
     Outcome {
         policy,
         alive,
+        unknown: web.unknown_count(),
         curve: alphas().enumerate().map(point).collect(),
         alive_estimate: runs.first().and_then(|run| run.sample?.alive_estimate),
         runs,
         seconds: started.elapsed().as_secs_f64(),
     }
+}
+
+/// What a share hangs on, over all runs.
+fn doubt_point((place, alpha): (usize, f64), web: &OldWeb, runs: &[Run]) -> Option<DoubtPoint> {
+    let doubts: Option<Vec<&Doubts>> = runs.iter().map(|run| run.doubts.as_ref()).collect();
+    let doubts = doubts?;
+    let mean = |of: &dyn Fn(&Doubts) -> f64| {
+        doubts.iter().map(|doubts| of(doubts)).sum::<f64>() / doubts.len() as f64
+    };
+    let (alive, all) = (web.alive_count(), web.alive_count() + web.unknown_count());
+    let weighted = doubts.iter().all(|doubts| doubts.weighted.is_some());
+    let cost_weighted = |doubts: &Doubts| {
+        let costs = doubts.weighted.as_ref();
+        costs
+            .and_then(|costs| costs.get(place))
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    Some(DoubtPoint {
+        unknown: mean(&|doubts| doubts.unknown_by[place] as f64),
+        cost_if_gone: mean(&|doubts| cost(doubts.if_gone[place], alpha, alive)),
+        cost_if_alive: mean(&|doubts| cost(doubts.if_alive[place], alpha, all)),
+        cost_weighted: weighted.then(|| mean(&cost_weighted)),
+    })
 }
 
 /// A mean of one is a count: written without a decimal point.

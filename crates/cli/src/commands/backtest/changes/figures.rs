@@ -8,7 +8,7 @@ use turnstone_lab::figure::{Axis, Figure, Mark, Series};
 use turnstone_policy::Spec;
 
 /// All figures there is something for, the comparison of policies first.
-pub(super) fn figures(outcomes: &[Outcome], bounds: &[(u64, Measures)]) -> Vec<Figure> {
+pub(super) fn figures(outcomes: &[Outcome], bounds: &[(u64, Option<Measures>)]) -> Vec<Figure> {
     let Some(&(budget, _)) = bounds.first() else {
         return Vec::new();
     };
@@ -145,8 +145,8 @@ fn by_distance(outcomes: &[&Outcome]) -> Option<Figure> {
 }
 
 /// Figure 7: directories by distance, under several budgets.
-fn by_budget(outcomes: &[Outcome], bounds: &[(u64, Measures)]) -> Option<Figure> {
-    let line = |&(budget, _): &(u64, Measures)| {
+fn by_budget(outcomes: &[Outcome], bounds: &[(u64, Option<Measures>)]) -> Option<Figure> {
+    let line = |&(budget, _): &(u64, Option<Measures>)| {
         let of_budget = outcomes.iter().filter(|outcome| outcome.budget == budget);
         let points = distances(of_budget, "directory-neighbours");
         Series::line(format!("{budget} fetches a cycle"), points)

@@ -9,13 +9,14 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_lab::backtest::changes::{
-    self, Calendar, Compare, Measures, Outcome, Question, Since, SiteStore,
+    self, Calendar, Compare, Measures, Outcome, Pace, Question, Since, SiteStore,
 };
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
-use turnstone_lab::web;
+use turnstone_lab::web::RecordedSite;
 
 use super::pictures::{Pictures, Shown};
+use super::unknown::between;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -26,9 +27,13 @@ use crate::progress::Progress;
 /// may fetch so many of them again. ChangeRatio is the share of these that had changed; freshness
 /// the share of the store that is current at the cycle's end. The bound knows the future and is
 /// always reported too.
+///
+/// Of a crawl directory each round is a cycle, and a page is known in a round if it was fetched in
+/// it, or found the same before and after. What a policy asks for and the record cannot answer is
+/// unknown: it is counted, the measures are those of the answers, and their bounds are shown.
 #[derive(Debug, Args)]
 pub(crate) struct Changes {
-    /// Site histories, or folders of them
+    /// Site histories, folders of them, or crawl directories
     #[arg(required = true, value_name = "WEB")]
     webs: Vec<PathBuf>,
     /// Policies to compare, `all`, or `figures` (every one that the paper's figures show); see
@@ -38,9 +43,9 @@ pub(crate) struct Changes {
     /// Fetches a cycle: numbers or shares of the store, such as `500` or `0.5%,2%,5%`
     #[arg(long, default_value = "2%", value_name = "R,…")]
     budget: String,
-    /// How long a cycle is
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=520))]
-    cycle_weeks: u32,
+    /// How long a cycle is [default: 2; of a crawl directory, from one round to the next]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=520))]
+    cycle_weeks: Option<u32>,
     /// How many cycles; a site that ends earlier stands still from then on
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
     cycles: u32,
@@ -86,6 +91,9 @@ enum Half {
     /// The second, fourth, sixth, … site
     Even,
 }
+
+/// How long a cycle is, if nothing is said.
+const WEEKS: u32 = 2;
 
 /// Fetches a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,13 +151,14 @@ impl Changes {
             Than::Copy => Since::Copy,
             Than::LastCycle => Since::LastCycle,
         };
-        let mut bounds: Vec<(u64, Measures)> = Vec::new();
+        let mut bounds: Vec<(u64, Option<Measures>)> = Vec::new();
         let mut outcomes: Vec<Outcome> = Vec::new();
         for &budget in &budgets {
-            bounds.push((budget, changes::bound(&store, budget, since)));
+            // What is best cannot be told where not all is known.
+            let bound = (!store.has_unknown()).then(|| changes::bound(&store, budget, since));
+            bounds.push((budget, bound));
             let question = Question {
                 store: &store,
-                cycle_weeks: self.cycle_weeks,
                 budget,
                 since,
                 seeds: (self.seed, self.seeds),
@@ -166,28 +175,37 @@ impl Changes {
 
     fn read(&self, progress: &Progress) -> anyhow::Result<SiteStore> {
         progress.at("reading", 0.0);
-        let mut files = Vec::new();
+        let mut sites = Vec::new();
         for web in &self.webs {
-            files.extend(web::history_files(web)?);
+            sites.extend(RecordedSite::all(web)?);
         }
-        files.sort();
-        files.dedup();
+        sites.sort_by_key(RecordedSite::name);
+        sites.dedup_by_key(|site| site.name());
         if let Some(half) = self.half {
             let skip = usize::from(half == Half::Even);
-            files = files.into_iter().skip(skip).step_by(2).collect();
+            sites = sites.into_iter().skip(skip).step_by(2).collect();
         }
+        let crawled = sites.iter().any(RecordedSite::is_crawled);
         let calendar = Calendar {
             cycles: self.cycles,
-            cycle_weeks: self.cycle_weeks,
+            pace: match self.cycle_weeks {
+                None if crawled => Pace::Snapshots,
+                weeks => Pace::Weeks(weeks.unwrap_or(WEEKS)),
+            },
             compare: match self.compare {
                 By::Text => Compare::Text,
                 By::Raw => Compare::Raw,
             },
             grow: self.grow,
         };
-        let store = SiteStore::read(&files, calendar, &mut |share| progress.at("reading", share))?;
+        let store = SiteStore::read(&sites, calendar, &mut |share| progress.at("reading", share))?;
         if store.first_pages() == 0 {
             return Err(Usage::of("WEB", "no site has a page in its first snapshot").into());
+        }
+        if store.cycles() == 0 {
+            let what = "the crawl has one round only, so nothing is known of changes; fetch some \
+                        pages again with `turnstone refresh`";
+            return Err(Usage::of("WEB", what).into());
         }
         Ok(store)
     }
@@ -195,7 +213,7 @@ impl Changes {
     fn show(
         &self,
         store: &SiteStore,
-        bounds: &[(u64, Measures)],
+        bounds: &[(u64, Option<Measures>)],
         outcomes: &[Outcome],
         output: &Output,
     ) -> anyhow::Result<()> {
@@ -211,10 +229,11 @@ impl Changes {
             .map(|outcome| {
                 let mut result = json!(outcome);
                 let bound = bound_of(outcome.budget);
-                result["bound_change_ratio"] = json!(bound.change_ratio);
-                result["bound_weighted_change_ratio"] = json!(bound.weighted_change_ratio);
-                result["bound_freshness"] = json!(bound.freshness);
-                result["bound_weighted_freshness"] = json!(bound.weighted_freshness);
+                let of = |measure: fn(&Measures) -> f64| json!(bound.as_ref().map(measure));
+                result["bound_change_ratio"] = of(|bound| bound.change_ratio);
+                result["bound_weighted_change_ratio"] = of(|bound| bound.weighted_change_ratio);
+                result["bound_freshness"] = of(|bound| bound.freshness);
+                result["bound_weighted_freshness"] = of(|bound| bound.weighted_freshness);
                 result
             })
             .collect();
@@ -232,7 +251,10 @@ impl Changes {
             "links": store.link_count(),
             "seed": self.seed,
             "seeds": self.seeds,
-            "cycle_weeks": self.cycle_weeks,
+            "cycles": store.cycles(),
+            "cycle_weeks": self.weeks(store),
+            "known_page_cycles": store.known_share().0,
+            "page_cycles": store.known_share().1,
             "compare": format!("{:?}", self.compare).to_lowercase(),
             "since": if self.since == Than::Copy { "copy" } else { "last-cycle" },
             "results": results,
@@ -256,15 +278,26 @@ impl Changes {
         Ok(())
     }
 
+    /// How long a cycle is, if it is not a round.
+    fn weeks(&self, store: &SiteStore) -> Option<u32> {
+        match store.pace() {
+            Pace::Weeks(weeks) => Some(weeks),
+            Pace::Snapshots => None,
+        }
+    }
+
     fn setting(&self, webs: &[String], store: &SiteStore) -> String {
         format!(
-            "{}: {} sites, {} pages, {} links. {} cycles of {} weeks, {} seeds. Changed: {} not as {}.{}",
+            "{}: {} sites, {} pages, {} links. {} cycles of {}, {} seeds. Changed: {} not as {}.{}{}",
             webs.join(" "),
             store.sites.len(),
             whole(store.first_pages() as u64),
             whole(store.link_count()),
-            self.cycles,
-            self.cycle_weeks,
+            store.cycles(),
+            match self.weeks(store) {
+                Some(weeks) => format!("{weeks} weeks"),
+                None => "a round each".to_owned(),
+            },
             self.seeds,
             if self.compare == By::Text {
                 "visible text"
@@ -281,13 +314,21 @@ impl Changes {
             } else {
                 String::new()
             },
+            if store.has_unknown() {
+                let (known, all) = store.known_share();
+                let share = percent(known as f64 / all.max(1) as f64);
+                format!(" Known: {share} of what each page was in each cycle.")
+            } else {
+                String::new()
+            },
         )
     }
 }
 
 /// One row a policy and budget, the bound first.
-fn table(bounds: &[(u64, Measures)], outcomes: &[Outcome]) -> Table {
-    let mut table = Table::new(&[
+fn table(bounds: &[(u64, Option<Measures>)], outcomes: &[Outcome]) -> Table {
+    let doubt = outcomes.iter().any(|outcome| outcome.doubt.is_some());
+    let mut titles = vec![
         "policy",
         "#fetches a cycle",
         "#ChangeRatio",
@@ -297,21 +338,22 @@ fn table(bounds: &[(u64, Measures)], outcomes: &[Outcome]) -> Table {
         "#± ",
         "#weighted ",
         "#computing",
-    ]);
-    for &(budget, bound) in bounds {
-        table.row([
-            "bound".to_owned(),
-            whole(budget),
-            percent(bound.change_ratio),
-            String::new(),
-            format!("{:.3}", bound.weighted_change_ratio),
-            percent(bound.freshness),
-            String::new(),
-            percent(bound.weighted_freshness),
-            String::new(),
+    ];
+    if doubt {
+        titles.extend([
+            "#unknown",
+            "#ChangeRatio from to",
+            "#by chance",
+            "#freshness from to",
         ]);
+    }
+    let mut table = Table::new(&titles);
+    for &(budget, bound) in bounds {
+        if let Some(bound) = bound {
+            table.row(bound_row(budget, &bound, titles.len()));
+        }
         for outcome in outcomes.iter().filter(|outcome| outcome.budget == budget) {
-            table.row([
+            let mut row = vec![
                 outcome.policy.clone(),
                 whole(budget),
                 percent(outcome.mean_change_ratio),
@@ -321,10 +363,43 @@ fn table(bounds: &[(u64, Measures)], outcomes: &[Outcome]) -> Table {
                 percent(outcome.spread.freshness),
                 percent(outcome.mean_weighted_freshness),
                 duration(outcome.seconds),
-            ]);
+            ];
+            if doubt {
+                row.extend(doubt_cells(outcome));
+            }
+            table.row(row);
         }
     }
     table
+}
+
+fn bound_row(budget: u64, bound: &Measures, columns: usize) -> Vec<String> {
+    let mut row = vec![
+        "bound".to_owned(),
+        whole(budget),
+        percent(bound.change_ratio),
+        String::new(),
+        format!("{:.3}", bound.weighted_change_ratio),
+        percent(bound.freshness),
+        String::new(),
+        percent(bound.weighted_freshness),
+    ];
+    row.resize(columns, String::new());
+    row
+}
+
+/// What unknown answers make unsure.
+fn doubt_cells(outcome: &Outcome) -> [String; 4] {
+    let Some(doubt) = outcome.doubt else {
+        return ["0 %", "-", "-", "-"].map(str::to_owned);
+    };
+    let weighted = doubt.change_ratio_weighted;
+    [
+        percent(doubt.unknown_share),
+        between(doubt.change_ratio_low, doubt.change_ratio_high),
+        weighted.map_or_else(|| "-".to_owned(), percent),
+        between(doubt.freshness_low, doubt.freshness_high),
+    ]
 }
 
 #[cfg(test)]

@@ -11,11 +11,12 @@ use serde_json::json;
 use turnstone_lab::discovery::{Folds, Plan, Row, Summary, run_site};
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
-use turnstone_lab::{history, web};
+use turnstone_lab::web::{RecordedSite, Words};
 use turnstone_policy::discovery::{Discovery as Asked, Target};
 use turnstone_policy::{Question, Spec, catalog};
 
 use super::pictures::{Pictures, Shown};
+use super::unknown::between;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -33,9 +34,13 @@ const CURVE: [u64; 16] = [
 /// Each policy is asked at every snapshot of every site, through the real scheduler, and learns
 /// from full recrawls (or, the bandit, from what it fetched). `greedy-cover` knows the future; the
 /// history limit is what all pages that ever led to a new page in a recrawl lead to together.
+///
+/// Of a crawl directory each round is a snapshot, and one that fetched every known page is a recrawl.
+/// What a page linked to is known in a round if it was fetched in it, or found the same before and
+/// after; other requests are unknown and counted, and what they could change is shown.
 #[derive(Debug, Args)]
 pub(crate) struct Discovery {
-    /// Site histories, or folders of them
+    /// Site histories, folders of them, or crawl directories
     #[arg(required = true, value_name = "WEB")]
     webs: Vec<PathBuf>,
     /// Policies to compare, or `all` (see `turnstone policies discovery`)
@@ -102,18 +107,18 @@ impl Discovery {
         sort(&mut self.budget);
         sort(&mut self.recrawl_every);
         let plan = self.plan()?;
-        let mut files = Vec::new();
+        let mut recorded = Vec::new();
         for web in &self.webs {
-            files.extend(web::history_files(web)?);
+            recorded.extend(RecordedSite::all(web)?);
         }
         let mut summary = Summary::new(&plan);
         let mut hosts = Summary::new(&self.hosts_plan(&plan));
         let mut sites = Vec::new();
         let mut folds = self.folds.map(|count| Folds::new(&plan, count as usize));
         let progress = Progress::share();
-        for (index, file) in files.iter().enumerate() {
-            progress.at("sites", index as f64 / files.len() as f64);
-            let history = history::read(file)?;
+        for (index, site) in recorded.iter().enumerate() {
+            progress.at("sites", index as f64 / recorded.len() as f64);
+            let history = site.read(Words::Skip)?;
             if self.draws_hosts() {
                 hosts.add(&run_site(history.clone(), &self.hosts_plan(&plan)));
             }
@@ -249,6 +254,7 @@ impl Discovery {
             "decay": self.decay,
             "sites_count": summary.sites,
             "snapshots": summary.snapshots,
+            "recrawls": summary.recrawls,
             "cases": summary.covers.len(),
             "new": summary.new_pages(),
             "orphans": summary.orphans,
@@ -321,7 +327,7 @@ impl Discovery {
 
 /// The table of some rows.
 fn rows_table(rows: Vec<Row>) -> Table {
-    let mut table = Table::new(&[
+    let mut titles = vec![
         "policy",
         "#recrawl every",
         "#budget",
@@ -330,11 +336,17 @@ fn rows_table(rows: Vec<Row>) -> Table {
         "#overhead pooled",
         "#coverage",
         "#coverage mean",
-    ]);
+    ];
+    let doubt = rows.iter().any(|row| row.unknown > 0);
+    if doubt {
+        titles.extend(["#unknown", "#overhead from to", "#coverage up to"]);
+    }
+    let mut table = Table::new(&titles);
     let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
     for row in rows {
         let every = row.recrawl_every.map(|every| every.to_string());
-        table.row([
+        let unknown = doubt.then(|| doubt_cells(&row));
+        let mut cells = vec![
             row.policy,
             every.unwrap_or_else(|| "all these".to_owned()),
             whole(row.budget),
@@ -344,9 +356,25 @@ fn rows_table(rows: Vec<Row>) -> Table {
             share(row.overhead_pooled),
             share(row.coverage),
             share(row.coverage_mean),
-        ]);
+        ];
+        cells.extend(unknown.into_iter().flatten());
+        table.row(cells);
     }
     table
+}
+
+/// What unknown answers make unsure.
+fn doubt_cells(row: &Row) -> [String; 3] {
+    let Some(doubt) = row.doubt else {
+        return ["0 %", "-", "-"].map(str::to_owned);
+    };
+    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+    let overhead = doubt.overhead_low.zip(doubt.overhead_high);
+    [
+        share(doubt.unknown_share),
+        overhead.map_or_else(|| "-".to_owned(), |(low, high)| between(low, high)),
+        share(doubt.coverage_high),
+    ]
 }
 
 fn sort<T: Ord>(numbers: &mut Vec<T>) {

@@ -30,9 +30,13 @@ const SEEDS_MAX: u64 = 1000;
 ///
 /// Each policy crawls the old web through the real scheduler. The cost of a share is the number of
 /// requests for each alive page in it: 1 is ideal, and asking at random costs pages / alive pages.
+///
+/// Of a crawl directory the fate of a page is what the last fetch of it after --from told. The fate
+/// of pages not fetched again is unknown: requests for them are counted, costs are those on the pages
+/// of known fate, and beside them what they would be if all others were gone, or alive.
 #[derive(Debug, Args)]
 pub(crate) struct Liveness {
-    /// A history or a folder of histories, or a link graph with --alive
+    /// A history, a folder of histories or a crawl directory, or a link graph with --alive
     web: PathBuf,
     /// Policies to compare, or `all` (see `turnstone policies liveness`)
     #[arg(
@@ -162,6 +166,8 @@ impl Liveness {
             "links": web.graph().link_count(),
             "sites": web.site_count,
             "alive": alive,
+            "unknown": web.unknown_count(),
+            "effective_pages": liveness::effective_pages(web),
             "seed": self.seed,
             "seeds": self.seeds,
             "sample": question.sample.by.name(),
@@ -197,7 +203,8 @@ impl Liveness {
 
     fn setting(&self, question: &Question<'_>) -> String {
         let web = question.web;
-        let (pages, alive) = (web.graph().page_count() as u64, web.alive_count());
+        let (all, alive) = (web.graph().page_count() as u64, web.alive_count());
+        let pages = all - web.unknown_count();
         let blind = if alive == 0 {
             String::new()
         } else {
@@ -213,13 +220,21 @@ impl Liveness {
             )
         });
         format!(
-            "{}: {} pages of {} sites, {} links, {} alive ({}). Sample: {} {} pages. Seeds: {}.{blind}{stop}",
+            "{}: {} pages of {} sites, {} links, {} alive ({}){}. Sample: {} {} pages. Seeds: {}.{blind}{stop}",
             self.web.display(),
-            whole(pages),
+            whole(all),
             whole(web.site_count as u64),
             whole(web.graph().link_count()),
             whole(alive),
             percent(alive as f64 / pages as f64),
+            match web.unknown_count() {
+                0 => String::new(),
+                unknown => format!(
+                    " of {} whose fate is known, the fate of {} is unknown",
+                    whole(pages),
+                    whole(unknown)
+                ),
+            },
             question.sample.by,
             whole(question.sample.size as u64),
             self.seeds,

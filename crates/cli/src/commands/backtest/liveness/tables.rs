@@ -21,6 +21,10 @@ pub(super) fn costs(outcomes: &[Outcome], stops: bool) -> Table {
     {
         titles.push("#crawl takes".to_owned());
     }
+    let doubt = outcomes.iter().any(|outcome| outcome.unknown > 0);
+    if doubt {
+        titles.extend(DOUBT.map(str::to_owned));
+    }
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
     let mut table = Table::new(&titles);
     for outcome in outcomes {
@@ -30,13 +34,40 @@ pub(super) fn costs(outcomes: &[Outcome], stops: bool) -> Table {
         if stops {
             row.extend(stop(outcome));
         }
-        if row.len() < titles.len() {
+        let doubt_columns = if doubt { DOUBT.len() } else { 0 };
+        if row.len() + doubt_columns < titles.len() {
             let seconds = crawl_seconds(outcome);
             row.push(seconds.map_or_else(dash, turnstone_lab::number::duration));
+        }
+        if doubt {
+            row.extend(doubts(outcome));
         }
         table.row(row);
     }
     table
+}
+
+/// Of the share that [`HALF`] is: what is not known.
+const DOUBT: [&str; 4] = ["#unknown at 0.5", "#if gone", "#if alive", "#by chance"];
+
+/// The share at which doubt is shown.
+const HALF: f64 = 0.5;
+
+/// Requests without an answer when half of the known alive pages are found, and what the cost
+/// would be if those were gone, or alive; and by logged chances.
+fn doubts(outcome: &Outcome) -> [String; 4] {
+    let at = |point: &&Point| (point.alpha - HALF).abs() < 1e-9;
+    let doubt = outcome.curve.iter().find(at).and_then(|point| point.doubt);
+    let Some(doubt) = doubt else {
+        return [dash(), dash(), dash(), dash()];
+    };
+    let cost = |cost: f64| format!("{cost:.2}");
+    [
+        whole(doubt.unknown.round() as u64),
+        cost(doubt.cost_if_gone),
+        cost(doubt.cost_if_alive),
+        doubt.cost_weighted.map_or_else(dash, cost),
+    ]
 }
 
 fn dash() -> String {
