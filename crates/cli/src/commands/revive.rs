@@ -186,6 +186,7 @@ impl Revive {
             .unwrap_or_else(|| directory.join("revived.tsv"));
         let written = verdicts(&store, &file)?;
         let requests = answered.summary.tally.requests - before;
+        let cost = written.requests as f64 / known.alive.max(1) as f64;
         let stopped_by = if met {
             "alive"
         } else {
@@ -198,27 +199,27 @@ impl Revive {
             "policy": self.policy,
             "pages": stored,
             "requests": requests,
+            "survey_requests": written.requests,
             "alive": known.alive,
             "gone": known.gone,
             "alive_estimate": known.estimate.map(|estimate| estimate.alive()),
             "alive_interval": interval,
-            "cost": requests as f64 / known.alive.max(1) as f64,
+            "cost": cost,
             "stopped_by": stopped_by,
-            "verdicts": written,
+            "verdicts": written.verdicts,
             "file": file.display().to_string(),
         });
         output.result(&document, || {
             format!(
-                "{}: {} alive and {} gone of {} pages, {} requests ({:.2} for each alive page); \
-                 stopped by {stopped_by}\n{}\n{} verdicts in {}\n",
+                "{}: {} alive and {} gone of {} pages, {} requests ({cost:.2} for each alive page of \
+                 the survey); stopped by {stopped_by}\n{}\n{} verdicts in {}\n",
                 directory.display(),
                 whole(known.alive),
                 whole(known.gone),
                 whole(stored),
                 whole(requests),
-                requests as f64 / known.alive.max(1) as f64,
                 told(known, confidence),
-                whole(written),
+                whole(written.verdicts),
                 file.display(),
             )
         })?;
@@ -328,20 +329,35 @@ fn told(known: Known, confidence: Confidence) -> String {
     text
 }
 
-/// Writes the verdict of every page that has one in the last survey; returns how many.
-fn verdicts(store: &Store, file: &Path) -> anyhow::Result<u64> {
+/// A survey so far, over all its runs.
+#[derive(Default)]
+struct Written {
+    /// Pages with a verdict.
+    verdicts: u64,
+    /// All that was asked for: pages, probes, robots.txt.
+    requests: u64,
+}
+
+/// Writes the verdict of every page that has one in the last survey.
+fn verdicts(store: &Store, file: &Path) -> anyhow::Result<Written> {
     let note = store.note(NOTE)?.unwrap_or_default();
     let note = String::from_utf8_lossy(&note).into_owned();
     let begun = note.strip_prefix("done ").and_then(|at| at.parse().ok());
     let begun = begun.map(Position).or_else(|| store.index().note_at(NOTE));
     let mut scan = store.scan(begun.unwrap_or(Position::FIRST));
     let mut lines = String::from("url\tverdict\tevidence\tfinal_url\ttime_ms\n");
-    let mut count = 0;
+    let mut written = Written::default();
     while let Some((_, _, entry)) = scan.next()? {
-        let Entry::Outcome(outcome) = entry else {
-            continue;
+        let outcome = match entry {
+            Entry::Outcome(outcome) => outcome,
+            Entry::Robots { requests, .. } => {
+                written.requests += u64::from(requests);
+                continue;
+            }
+            _ => continue,
         };
         let facts = &outcome.facts;
+        written.requests += u64::from(facts.requests);
         let verdict = match outcome.settled {
             Settled::Fetched(_) if facts.class == ALIVE => "alive",
             Settled::Failed(Fault::Gone) => "gone",
@@ -364,8 +380,8 @@ fn verdicts(store: &Store, file: &Path) -> anyhow::Result<u64> {
             evidence.replace(['\t', '\n'], " "),
             facts.wall_ms,
         );
-        count += 1;
+        written.verdicts += 1;
     }
     write_whole(file, |out| out.write_all(lines.as_bytes()))?;
-    Ok(count)
+    Ok(written)
 }

@@ -7,9 +7,9 @@ use crate::run::{done, turnstone};
 #[test]
 fn a_web_is_served_and_crawled_politely_until_the_goal_is_proven() {
     let folder = tempfile::tempdir().unwrap();
-    let ran = done(folder.path(), "demo --pages 200 --json");
+    let ran = done(folder.path(), "demo --pages 1500 --json");
     let told = ran.json();
-    assert_eq!(told["web"]["pages"], 200);
+    assert_eq!(told["web"]["pages"], 1500);
     assert_eq!(told["server"]["violations"], 0, "{}", ran.err);
     let crawl = &told["crawl"];
     assert_eq!(crawl["stopped_by"], "coverage");
@@ -21,6 +21,13 @@ fn a_web_is_served_and_crawled_politely_until_the_goal_is_proven() {
     assert_eq!(
         crawl["requests"], told["server"]["requests"],
         "both sides count alike"
+    );
+    assert!(crawl["classes"]["robots"].as_u64() > Some(0), "{crawl}");
+    let puzzle = told["puzzle"].as_str().unwrap();
+    let why = done(folder.path(), &format!("why demo {puzzle}")).out;
+    assert!(
+        why.contains("refused: robots.txt line 2: Disallow: /dir"),
+        "{why}"
     );
     let report = folder.path().join(told["report"].as_str().unwrap());
     assert!(fs::read_to_string(report).unwrap().contains("<svg"));

@@ -57,9 +57,14 @@ fn one_connection_finds_what_the_record_says_in_the_predicted_order() {
         assert_eq!(row.wrong, 0, "{command:?}: {:?}", row.wrong_words);
         assert!(row.found[0] > 0, "{command:?} proves nothing");
         assert!(row.same_order && row.off() < 0.05, "{row:?}");
-        if !matches!(command, Command::Revive(Some(_))) {
-            assert_eq!(row.asked[0], row.asked[1], "{command:?}");
-            assert_eq!(row.found[0], row.found[1], "{command:?}");
+        assert_eq!(row.asked[0], row.asked[1], "{command:?}");
+        assert_eq!(row.found[0], row.found[1], "{command:?}");
+        if let Command::Revive(Some(budget)) = command {
+            assert_eq!(
+                row.live.requests + row.live.probes,
+                budget,
+                "spent to the end"
+            );
         }
         // Five honest directories a site are enough.
         assert!(row.live.probes <= 15 && row.live.robots == 0, "{row:?}");

@@ -52,8 +52,15 @@ pub(crate) fn plan() -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// What a command that begins at a tick is going to find.
-pub(crate) fn predict(oracle: &Oracle<'_>, command: Command, began: Tick) -> anyhow::Result<Round> {
+/// What a command that began as a live round did is going to find.
+///
+/// A survey's budget of requests also pays for probes, which nobody sends here: what is predicted
+/// ends with as many pages as the live one had requests left for.
+pub(crate) fn predict(
+    oracle: &Oracle<'_>,
+    command: Command,
+    live: &Round,
+) -> anyhow::Result<Round> {
     let store = oracle.store;
     let (question, budget, past) = match command {
         Command::Revive(requests) => (
@@ -102,14 +109,14 @@ pub(crate) fn predict(oracle: &Oracle<'_>, command: Command, began: Tick) -> any
         surveys: matches!(command, Command::Revive(_)),
         places: places(oracle)?,
         new: HashMap::new(),
-        now: began,
+        now: live.began,
     };
     lab.scheduler.set_politeness(plan.politeness);
     let round = store.index().rounds(question);
     lab.tell(&Event::Round { round, budget });
     lab.run(match command {
-        Command::Revive(requests) => requests,
-        Command::Discover(_) | Command::Refresh(_) => None,
+        Command::Revive(Some(_)) => Some(live.pages.len() as u64),
+        Command::Revive(None) | Command::Discover(_) | Command::Refresh(_) => None,
     })
 }
 

@@ -79,11 +79,7 @@ impl Row {
                 asked as f64 / self.found[0].max(1) as f64,
                 self.live.requests as f64 / self.found[1].max(1) as f64,
             ];
-            worst = match self.command {
-                // A budget of requests also pays for probes and robots.txt: fewer pages are asked.
-                Command::Revive(Some(_)) => off(costs),
-                _ => worst.max(off(costs)),
-            };
+            worst = worst.max(off(costs));
         }
         worst
     }
@@ -149,7 +145,7 @@ impl Stage {
         let copy = self.folder.path().join(format!("copy-{}", self.copies));
         copy_folder(&self.directory(), &copy)?;
         let (printed, round) = live.ask(&copy, command)?;
-        let predicted = predict(&oracle, command, round.began)?;
+        let predicted = predict(&oracle, command, &round)?;
         let after = Store::look(&copy)?;
         let is_stored = |page: PageId| {
             page.index() < before.index().page_count() && before.index().is_stored(page)

@@ -34,9 +34,10 @@ const VIOLATIONS_SHOWN: usize = 5;
 
 /// Serve a made-up web on loopback, crawl it live, and show what came of it
 ///
-/// The web has dead links, redirects, robots rules and a slow host; the server judges whether it is
-/// asked politely. The crawl runs until 90 % of the personalised PageRank around its seeds is proven
-/// to be in the store, some twenty seconds. Nothing leaves this machine.
+/// The web has dead links, redirects, a directory that robots.txt forbids and a slow host; the
+/// server judges whether it is asked politely. The crawl runs until 90 % of the personalised
+/// PageRank around its seeds is proven to be in the store, some twenty seconds. Nothing leaves this
+/// machine.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// The crawl directory; an earlier demo there is replaced
@@ -151,6 +152,7 @@ impl Shown<'_> {
                 "violations": self.served.violations,
             },
             "report": self.report.as_ref().map(|file| file.display().to_string()),
+            "puzzle": self.puzzle,
         })
     }
 

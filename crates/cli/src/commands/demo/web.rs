@@ -1,5 +1,6 @@
 //! The web of the demo: a few thousand pages on some tens of hosts, where some things go wrong.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use turnstone_frontier::PageId;
@@ -20,6 +21,8 @@ const SLOW_MS: u32 = 150;
 const SEED: u64 = 1;
 /// Front pages the crawl starts from.
 const SEEDS: usize = 3;
+/// The largest part of the web that robots.txt may forbid: the goal must stay within reach.
+const FORBIDDEN_MAX: f64 = 0.03;
 
 /// The web, made up.
 pub(super) struct DemoWeb {
@@ -60,9 +63,11 @@ impl DemoWeb {
     /// Serves it by name, each host at an address of its own, with a judge.
     pub(super) fn serve(&self, delay_ms: u64) -> anyhow::Result<Handle> {
         let slow = self.hosts - 1;
+        let forbidden = self.forbidden();
         let faults = format!(
-            "gone:rate=0.03;redirect:rate=0.03;slow:host={slow},ms={SLOW_MS},recover=0;\
-             robots=disallow:/private/"
+            "gone:rate=0.02;redirect:rate=0.03;slow:host={slow},ms={SLOW_MS},recover=0;\
+             robots=disallow:/{}/",
+            forbidden.unwrap_or("private"),
         );
         let pages = GraphPages {
             page_bytes: PAGE_BYTES,
@@ -82,6 +87,22 @@ impl DemoWeb {
             ..Options::default()
         };
         Ok(serve::start(Web::graph(self.web.clone(), pages), options)?)
+    }
+
+    /// A directory that links lead to and robots.txt forbids: the rarest, so that a newcomer sees
+    /// refused pages. None where that would be much of a small web.
+    fn forbidden(&self) -> Option<&str> {
+        let urls = self.web.urls.as_ref()?;
+        let mut pages: BTreeMap<&str, usize> = BTreeMap::new();
+        for page in (0..urls.len()).map(PageId::from_index) {
+            // https://HOST/DIRECTORY/PAGE
+            let mut parts = urls.url(page).split('/').skip(3);
+            if let (Some(directory), Some(_)) = (parts.next(), parts.next()) {
+                *pages.entry(directory).or_default() += 1;
+            }
+        }
+        let (directory, count) = pages.into_iter().min_by_key(|(_, count)| *count)?;
+        (count as f64 <= urls.len() as f64 * FORBIDDEN_MAX).then_some(directory)
     }
 
     /// Where the crawl starts: the front pages of the first hosts.

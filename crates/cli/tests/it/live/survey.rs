@@ -88,6 +88,29 @@ fn q1_one_probe_a_directory_with_many_requests_open() {
     }
 }
 
+/// What an alive page cost is told of the whole survey, however many runs it took.
+#[test]
+fn a_survey_in_two_runs_costs_what_both_cost() {
+    let server = start(Web::custom(1, answer), Options::default()).unwrap();
+    let crawler = Crawler::new("");
+    let folder = crawler.directory().parent().unwrap().to_owned();
+    let origin = server.origin(0);
+    let pages = (0..PAGES).map(|page| format!("{origin}/a/{page}\n"));
+    fs::write(folder.join("old.txt"), pages.collect::<String>()).unwrap();
+    let run = |more: &str| {
+        let asked = format!("revive old.txt --delay 1ms --allow-private --json{more}");
+        turnstone(&folder, &asked).json()
+    };
+    let first = run(" --until requests=8");
+    assert_eq!(first["requests"], 8, "{first}");
+    let second = run("");
+    assert_eq!(second["alive"], PAGES, "{second}");
+    let sent = server.requests().len() as u64;
+    assert_eq!(second["survey_requests"], sent, "{second}");
+    assert_eq!(second["requests"], sent - 8, "{second}");
+    assert_eq!(second["cost"], sent as f64 / f64::from(PAGES), "{second}");
+}
+
 /// A probe that was answered is not sent again after a kill, one that was under way once at most.
 #[test]
 fn q1_one_probe_a_directory_over_kills() {
