@@ -19,6 +19,7 @@ mod random;
 mod ranking;
 mod saved;
 mod scheduler;
+mod split;
 
 pub use calendar::{Politeness, Tick, Visit};
 pub use event::{Change, Event, Fault};
@@ -28,3 +29,4 @@ pub use random::Random;
 pub use ranking::{Place, Rank, Ranking};
 pub use saved::{Restore, Save, corrupt};
 pub use scheduler::{Next, Scheduler};
+pub use split::{Arm, ArmShare, Reason, Split};

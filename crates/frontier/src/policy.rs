@@ -6,6 +6,7 @@ use crate::calendar::Tick;
 use crate::event::Event;
 use crate::id::PageId;
 use crate::ranking::Ranking;
+use crate::split::{Arm, Split};
 
 /// Decides what a page is worth. Pure: no clock, no I/O, no global state.
 pub trait Policy: Send {
@@ -23,6 +24,17 @@ pub trait Policy: Send {
     /// policy keeps such an account.
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
         let _ = (page, ranking);
+        None
+    }
+
+    /// How the policy divides its budget among several ends, if it has several.
+    fn split(&self) -> Option<Split> {
+        None
+    }
+
+    /// To which end a page is, or would be, asked for now, if the policy has several.
+    fn arm(&self, page: PageId) -> Option<Arm> {
+        let _ = page;
         None
     }
 
@@ -44,6 +56,14 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
         (**self).residual(page, ranking)
+    }
+
+    fn split(&self) -> Option<Split> {
+        (**self).split()
+    }
+
+    fn arm(&self, page: PageId) -> Option<Arm> {
+        (**self).arm(page)
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
