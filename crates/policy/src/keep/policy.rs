@@ -40,13 +40,19 @@ const MARGIN_LEAST: u64 = 16;
 const REST_MS: u64 = 3_600_000;
 const REST_TIMES_MAX: u8 = 5;
 
-/// Where the number of a group comes from.
+/// What a group is: pages of one site, and of one directory or first linked to by one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum GroupKey {
+struct GroupKey {
+    site: u32,
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum By {
     /// A directory of the surroundings.
     Directory(u32),
-    /// What a page first linked to.
-    LinkedFrom(u32),
+    /// A page that first linked to them.
+    Source(u32),
 }
 
 /// The policy.
@@ -81,15 +87,15 @@ impl Keep {
     fn discover(&mut self, page: PageId, site: u32) {
         assert_eq!(page.index(), self.pages.len(), "page ids are dense");
         let group = match self.surroundings.group(page) {
-            Some(directory) => self.group(GroupKey::Directory(directory)),
+            Some(directory) => self.group(site, By::Directory(directory)),
             None => Page::NONE,
         };
         self.pages.push(Page::new(site, group));
     }
 
-    fn group(&mut self, key: GroupKey) -> u32 {
+    fn group(&mut self, site: u32, by: By) -> u32 {
         let next = self.groups.len() as u32;
-        *self.groups.entry(key).or_insert(next)
+        *self.groups.entry(GroupKey { site, by }).or_insert(next)
     }
 
     /// A round: everything is valued anew.
@@ -97,9 +103,14 @@ impl Keep {
         self.clear(ranking);
         let due = self.accounts.begin(round, budget);
         let margin = budget / MARGIN_PART + MARGIN_LEAST;
+        let wanted = if budget == 0 {
+            0
+        } else {
+            budget.saturating_add(margin)
+        };
         let known = self.pages.len();
         let limit = |count: u64| usize::try_from(count).map_or(known, |count| count.min(known));
-        let mut best = Best::of(limit(budget.saturating_add(margin)));
+        let mut best = Best::of(limit(wanted));
         let mut by_arm = due.map(|due| Best::of(limit(due)));
         let mut planned = [Planned::default(); 4];
         self.each_candidate(now, |candidate| {
@@ -257,7 +268,8 @@ impl Keep {
             }
             found += 1;
             if page.group == Page::NONE {
-                let group = self.group(GroupKey::LinkedFrom(source.0));
+                let site = page.site;
+                let group = self.group(site, By::Source(source.0));
                 self.pages[link.index()].group = group;
             }
             if self.accounts.has_begun() {
@@ -377,11 +389,11 @@ impl Policy for Keep {
         self.pages.save(out)?;
         (self.groups.len() as u64).save(out)?;
         for (key, number) in &self.groups {
-            let (is_link, of) = match *key {
-                GroupKey::Directory(of) => (false, of),
-                GroupKey::LinkedFrom(of) => (true, of),
+            let by = match key.by {
+                By::Directory(of) => (false, of),
+                By::Source(of) => (true, of),
             };
-            ((is_link, of), *number).save(out)?;
+            ((key.site, by), *number).save(out)?;
         }
         self.queued.save(out)?;
         self.unclaimed.save(out)?;
@@ -391,10 +403,13 @@ impl Policy for Keep {
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         self.pages = Restore::restore(saved)?;
-        let groups: Vec<((bool, u32), u32)> = Restore::restore(saved)?;
-        let key = |(is_link, of)| match is_link {
-            false => GroupKey::Directory(of),
-            true => GroupKey::LinkedFrom(of),
+        let groups: Vec<((u32, (bool, u32)), u32)> = Restore::restore(saved)?;
+        let key = |(site, (is_source, of))| {
+            let by = match is_source {
+                false => By::Directory(of),
+                true => By::Source(of),
+            };
+            GroupKey { site, by }
         };
         self.groups = groups.into_iter().map(|(of, n)| (key(of), n)).collect();
         self.queued = Restore::restore(saved)?;

@@ -35,7 +35,7 @@ impl Default for Settings {
             floors: [0.0, 0.05, 0.02, 0.005],
             changed: 1.0,
             stored: 1.0,
-            found: 4.0,
+            found: 10.0,
             horizon_days: 180.0,
             lasting_days: 60.0,
             pool: 0.5,
@@ -78,7 +78,7 @@ pub(super) const PARAMETERS: &[ParameterInfo] = &[
     },
     ParameterInfo {
         name: "found",
-        default: "4",
+        default: "10",
         meaning: "what a day by which a new page is known earlier is worth",
     },
     ParameterInfo {
@@ -167,7 +167,7 @@ impl Settings {
 
     pub(super) fn trust(&self) -> Trust {
         Trust {
-            page: 0.1,
+            page: 0.02,
             kind: 0.5,
             keep: 0.95,
         }
