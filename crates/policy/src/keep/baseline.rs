@@ -16,7 +16,7 @@
 use std::io;
 
 use turnstone_frontier::{
-    Change, Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
+    Change, Event, Fault, Links, PageId, Place, Policy, Ranking, Restore, Save, Tick, corrupt,
 };
 
 /// Misses in a row after which a page is given up.
@@ -165,12 +165,19 @@ impl<R: Rule> InTurn<R> {
 
     fn begin(&mut self, budget: u64, ranking: &mut Ranking) {
         self.has_begun = true;
-        for page in self.queued.drain(..) {
-            ranking.take(page);
-        }
+        self.queued.retain(|page| {
+            let is_out = ranking.place(*page) == Place::InFlight;
+            if !is_out {
+                ranking.take(*page);
+            }
+            is_out
+        });
         let mut order: Vec<(u64, PageId)> = Vec::new();
         for (index, asked) in self.asked.iter().enumerate() {
             let page = PageId::from_index(index);
+            if ranking.place(page) == Place::InFlight {
+                continue;
+            }
             match asked {
                 None => order.push((0, page)),
                 // After all new pages.

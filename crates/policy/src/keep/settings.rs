@@ -39,7 +39,7 @@ impl Default for Settings {
             horizon_days: 180.0,
             lasting_days: 60.0,
             pool: 0.5,
-            burst: 4.0,
+            burst: 1.0,
         }
     }
 }
@@ -98,7 +98,7 @@ pub(super) const PARAMETERS: &[ParameterInfo] = &[
     },
     ParameterInfo {
         name: "burst",
-        default: "4",
+        default: "1",
         meaning: "what an ordinary week weighs against the changes seen in one, in changes",
     },
 ];

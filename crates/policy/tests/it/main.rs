@@ -9,6 +9,7 @@ mod coverage_invariants;
 mod coverage_reference;
 mod importance_invariants;
 mod importance_reference;
+mod keep_behaviour;
 mod keep_invariants;
 mod keep_reference;
 mod keep_web;
