@@ -19,6 +19,11 @@ impl Output {
         Self { json }
     }
 
+    /// Whether people read it.
+    pub(crate) fn is_text(&self) -> bool {
+        !self.json
+    }
+
     /// Prints the result: as one JSON document, or as text.
     pub(crate) fn result(
         &self,

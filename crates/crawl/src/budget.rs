@@ -5,6 +5,7 @@
 //! requests go one at a time, with bodies no longer than what is left. A fetch sends one request at
 //! most: one that must be sent again is handed out again.
 
+use turnstone_frontier::Tick;
 use turnstone_pagestore::Tally;
 
 use crate::plan::Until;
@@ -22,6 +23,8 @@ pub enum Stop {
     Bytes,
     /// Enough time.
     Time,
+    /// Enough rounds.
+    Rounds,
     /// Nothing is left to ask for.
     Exhausted,
     /// Somebody said so.
@@ -37,6 +40,7 @@ impl Stop {
             Self::Requests => "requests",
             Self::Bytes => "bytes",
             Self::Time => "time",
+            Self::Rounds => "rounds",
             Self::Exhausted => "exhausted",
             Self::Told => "told",
         }
@@ -85,8 +89,23 @@ pub(crate) enum Allowance {
     },
     /// Not before something comes back.
     Wait,
+    /// Not before a tick.
+    WaitUntil(Tick),
     /// Never again.
     Spent(Stop),
+}
+
+impl Allowance {
+    /// What both allow.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Send { body_bytes_max: a }, Self::Send { body_bytes_max: b }) => Self::Send {
+                body_bytes_max: a.min(b),
+            },
+            (Self::Send { .. }, other) => other,
+            (other, _) => other,
+        }
+    }
 }
 
 impl Budget {

@@ -16,7 +16,7 @@ use turnstone_frontier::{
     Change, Event, Fault, Next, PageId, Policy, Politeness, Restore, Save, Scheduler, Visit,
 };
 use turnstone_frontier::{Tick, corrupt};
-use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
+use turnstone_pagestore::{Entry, Hint, Position, Settled, Store, StoreError};
 
 use crate::patterns::Patterns;
 use crate::plan::Plan;
@@ -139,6 +139,18 @@ pub fn fold_free<P: Policy>(
     policy: P,
 ) -> Result<Folded<P>, FoldError> {
     run(store, founding, Start::new(policy), Mode::Free)
+}
+
+/// The same from the last checkpoint, if it is one of this policy: for policies that go on from
+/// what they are told beside events, which need not be the same in every process.
+pub fn fold_on<P: Policy>(
+    store: &Store,
+    founding: Founding<'_>,
+    make: impl Fn() -> P,
+) -> Result<Folded<P>, FoldError> {
+    let start = restore(store, founding.identity, &make);
+    let start = start.unwrap_or_else(|| Start::new(make()));
+    run(store, founding, start, Mode::Free)
 }
 
 /// Folds from the first entry and insists on every recorded hand-out.
@@ -309,6 +321,11 @@ fn run<P: Policy>(
                 budget,
             } if founding.hears(question) => {
                 scheduler.observe(&Event::Round { round, budget }, tick, &known);
+            }
+            Entry::Hint(Hint { page, .. }) => {
+                if let Some(page) = view.inner(page) {
+                    scheduler.observe(&Event::Hinted { page }, tick, &known);
+                }
             }
             Entry::HandOut { page } => {
                 let (host, until) = (store.index().host(page), tick.plus(delay_ms));

@@ -16,6 +16,7 @@ use turnstone_pagestore::{Facts, Settled};
 
 use crate::archive::Copy;
 use crate::budget::Allowance;
+use crate::pace::Slices;
 use crate::page::{self, Context};
 use crate::receive::Report;
 use crate::robots::Permission;
@@ -125,9 +126,10 @@ impl<P: Policy> Crawl<P> {
             if self.scheduler.ranking().in_flight_count() >= self.plan.connections {
                 return Ok(None);
             }
-            let body_bytes_max = match self.budget.page(self.spent()) {
+            let body_bytes_max = match self.allows(self.budget.page(self.spent())) {
                 Allowance::Send { body_bytes_max } => body_bytes_max,
                 Allowance::Wait => return Ok(None),
+                Allowance::WaitUntil(tick) => return Ok(Some(self.first_errand(tick))),
                 Allowance::Spent(stop) => {
                     self.stop = Some(stop);
                     break;
@@ -146,15 +148,19 @@ impl<P: Policy> Crawl<P> {
                     self.handed_out(page);
                     self.consider(page, body_bytes_max)?;
                 }
-                Next::WaitUntil(tick) => return Ok(Some(self.first_errand(tick))),
+                Next::WaitUntil(tick) => {
+                    return Ok(Some(self.first_errand(self.before_slice_ends(tick))));
+                }
                 Next::Empty => break,
             }
         }
-        Ok(self
+        let errand = self
             .errands
             .iter()
             .map(|errand| self.errand_due(errand))
-            .min())
+            .min();
+        let slice = self.slices.as_ref().map(Slices::end);
+        Ok(errand.into_iter().chain(slice).min())
     }
 
     /// What is to be done about a page that was just handed out.
@@ -166,6 +172,11 @@ impl<P: Policy> Crawl<P> {
         };
         if self.plan.per_address && !self.addresses.knows(host) && !self.look_up(page, host, &url) {
             return Ok(());
+        }
+        if let Err(until) = self.host_allows(host) {
+            self.visit(host, Visit::Spared);
+            self.hold(host, until);
+            return self.give_back(page, "", String::new());
         }
         if let Some(max) = self.plan.host_pages_max
             && !self.store.index().is_stored(page)
@@ -239,6 +250,7 @@ impl<P: Policy> Crawl<P> {
         if !self.robots.knows(authority) {
             let saved = self.store.robots(authority)?;
             self.robots.load(authority, saved.as_deref());
+            self.announce_sitemaps(authority);
         }
         Ok(())
     }
@@ -286,7 +298,7 @@ impl<P: Policy> Crawl<P> {
         let of = self.store.host(self.now, host_of(&url));
         if of == host {
             let spacing = self.spacing(host, self.plan.politeness.delay_ms);
-            self.requests_open += 1;
+            self.opens(host);
             self.jobs.push(Job::Robots {
                 authority,
                 url,
@@ -335,7 +347,7 @@ impl<P: Policy> Crawl<P> {
             self.quotas.entry(host).or_default().open += 1;
         }
         let (kept, spacing) = (self.kept(page), self.spacing(host, delay_ms));
-        self.requests_open += 1;
+        self.opens(host);
         self.jobs.push(Job::Page(page::Job {
             page,
             url,
@@ -408,16 +420,21 @@ impl<P: Policy> Crawl<P> {
         while at < self.errands.len() {
             let host = self.errands[at].host;
             let (Allowance::Send { body_bytes_max }, true) = (
-                self.budget.request(self.spent()),
+                self.allows(self.budget.request(self.spent())),
                 self.scheduler.is_free(host, self.now),
             ) else {
                 at += 1;
                 continue;
             };
+            if let Err(until) = self.host_allows(host) {
+                self.hold(host, until);
+                at += 1;
+                continue;
+            }
             let Errand { authority, url, .. } = self.errands.remove(at);
             self.visit(host, Visit::Opened);
             let spacing = self.spacing(host, self.plan.politeness.delay_ms);
-            self.requests_open += 1;
+            self.opens(host);
             self.jobs.push(Job::Robots {
                 authority,
                 url,

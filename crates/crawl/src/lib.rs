@@ -15,9 +15,11 @@
 //!
 //! | module | what it decides |
 //! |---|---|
-//! | [`run`] | the owner's loop; `hand_out` and `receive` are its two halves, `show` tells of it |
+//! | [`run`] | the owner's loop; `begin` comes before it, `hand_out` and `receive` are its two halves, `show` tells of it |
 //! | [`fold`] | from a journal back to a scheduler |
 //! | [`plan`] | what was asked: politeness, scope, budgets, goals |
+//! | `pace`, `slices` | how fast a crawl that runs for ever may go, and its slices of time |
+//! | `hints` | what sitemaps and feeds say of stored pages |
 //! | `page` | what a task makes of an answer |
 //! | [`stored`] | the same for answers that another crawler stored |
 //! | `verdict` | what an answer means for the page and its host |
@@ -28,13 +30,16 @@
 
 mod addresses;
 mod archive;
+mod begin;
 mod budget;
 mod clock;
 pub mod fold;
 mod hand_out;
+mod hints;
 mod keeper;
 mod mood;
 mod notes;
+mod pace;
 mod page;
 mod patterns;
 pub mod plan;
@@ -45,6 +50,7 @@ mod robots;
 pub mod run;
 mod seeds;
 mod show;
+mod slices;
 pub mod stored;
 mod survey;
 mod tell;
@@ -54,10 +60,11 @@ mod view;
 pub use budget::Stop;
 pub use clock::Clock;
 pub use fold::{FoldError, Folded, Founding, Past};
-pub use notes::{CoverageNote, STOP_NOTE};
+pub use notes::{CoverageNote, STOP_NOTE, SliceNote};
+pub use pace::{DAY_MS, Pace, Slice};
 pub use plan::{Plan, Round, Until};
 pub use progress::Progress;
-pub use run::{Crawl, CrawlError, Parts, StopLevel, Summary};
+pub use run::{Crawl, CrawlError, Onlooker, Parts, StopLevel, Summary};
 pub use seeds::sow;
 pub use survey::ALIVE;
 pub use verdict::{change, still_current};

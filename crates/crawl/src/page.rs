@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use turnstone_fetch::html::{PageInput, PageLimits, read_page};
+use turnstone_fetch::html::{LinkKind, PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
@@ -37,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) limits: PageLimits,
     pub(crate) agent: String,
     pub(crate) obey_nofollow: bool,
+    /// Whether feeds and sitemaps that a page names in its head are links of it.
+    pub(crate) lists: bool,
     /// Whether pages are judged rather than crawled.
     pub(crate) surveys: bool,
     /// The least time between two requests to a host.
@@ -53,6 +55,7 @@ impl Context {
             bodies: self.client.limits(),
             agent: &self.agent,
             obey_nofollow: self.obey_nofollow,
+            lists: self.lists,
             surveys: self.surveys,
         }
     }
@@ -67,6 +70,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) bodies: &'a Limits,
     pub(crate) agent: &'a str,
     pub(crate) obey_nofollow: bool,
+    /// Whether feeds and sitemaps that a page names in its head are links of it.
+    pub(crate) lists: bool,
     /// Whether pages are judged rather than crawled.
     pub(crate) surveys: bool,
 }
@@ -94,6 +99,8 @@ pub(crate) struct Job {
 pub(crate) struct Found {
     pub(crate) key: Key,
     pub(crate) url: Url,
+    /// When the page it leads to last changed, as the list it stands in says: seconds of 1970.
+    pub(crate) changed_s: Option<u64>,
 }
 
 /// What came of a page.
@@ -265,8 +272,11 @@ fn read_body(
                 facts.detail = "nofollow: its links were not taken".to_owned();
                 return (Vec::new(), soft);
             }
-            let links = page.links.into_iter().filter(|link| link.kind.is_page());
-            (distinct(reading, links.map(|link| link.url)), soft)
+            let links = page
+                .links
+                .into_iter()
+                .filter(|link| link.kind.is_page() || reading.lists && link.kind == LinkKind::List);
+            (distinct(reading, links.map(|link| (link.url, None))), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -277,7 +287,10 @@ fn read_body(
             };
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
-            let entries = list.entries.into_iter().map(|entry| entry.url);
+            let entries = list.entries.into_iter().map(|entry| {
+                let date = entry.lastmod_s.and_then(|date| u64::try_from(date).ok());
+                (entry.url, date)
+            });
             (distinct(reading, entries), None)
         }
         Media::Text | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => {
@@ -295,11 +308,12 @@ pub(crate) fn list_hash(facts: &Facts) -> u64 {
 }
 
 /// Each page once, in the order of the document.
-fn distinct(reading: &Reading<'_>, urls: impl Iterator<Item = Url>) -> Vec<Found> {
+fn distinct(reading: &Reading<'_>, urls: impl Iterator<Item = (Url, Option<u64>)>) -> Vec<Found> {
     let mut seen = HashSet::new();
-    let found = urls.map(|url| Found {
+    let found = urls.map(|(url, changed_s)| Found {
         key: reading.keyer.key(&canonical_key(&url, reading.keys)),
         url,
+        changed_s,
     });
     found.filter(|found| seen.insert(found.key)).collect()
 }

@@ -10,6 +10,8 @@ use turnstone_fetch::traps::{BudgetOptions, TrapOptions};
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::Politeness;
 
+use crate::pace::Pace;
+
 /// Everything a crawl must know beyond its policy.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -55,6 +57,13 @@ pub struct Plan {
     pub grace: Duration,
     /// The round that this crawl is, if it is one.
     pub round: Option<Round>,
+    /// How rounds follow one another, if they do: then the round says what is asked, and this what
+    /// each may spend.
+    pub pace: Option<Pace>,
+    /// Whether the sitemaps that robots.txt names and the feeds that pages name in their heads are
+    /// pages of the crawl, and dates in sitemaps and feeds are hints. Not for a crawl whose
+    /// guarantee speaks of pages that links lead to.
+    pub sitemaps: bool,
     /// How pages are judged, if the crawl is a survey of what is still there.
     pub survey: Option<SoftOptions>,
 }
@@ -62,7 +71,7 @@ pub struct Plan {
 /// One round of a question that is asked again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Which question: `refresh`, `discover`.
+    /// Which question: `refresh`, `discover`, `keep`.
     pub question: String,
     /// How many fetches the policy may choose.
     pub budget: u64,
@@ -97,6 +106,8 @@ impl Plan {
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
             round: None,
+            pace: None,
+            sitemaps: false,
             survey: None,
         }
     }

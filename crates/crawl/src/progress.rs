@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use turnstone_frontier::{Coverage, Tick};
 
+use crate::notes::SliceNote;
+
 /// A crawl at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
@@ -33,6 +35,10 @@ pub struct Progress {
     pub coverage: Option<Coverage>,
     /// Fetches made durable.
     pub durable_fetches: u64,
+    /// The slice that runs, where the crawl goes on in slices.
+    pub slice: Option<SliceNote>,
+    /// The last slices that ended, the last one last.
+    pub past_slices: Vec<SliceNote>,
     /// Why the crawl stands still, if it does.
     pub paused: Option<String>,
     /// What went wrong last and is no reason to stop.

@@ -95,7 +95,11 @@ impl<P: Policy> Crawl<P> {
         (host, slot): (HostId, Slot),
         result: Result<Response, FetchError>,
     ) -> Result<(), CrawlError> {
-        self.requests_open -= 1;
+        let requests = match &result {
+            Ok(response) => response.requests_sent,
+            Err(error) => error.requests_sent,
+        };
+        self.closes(host, requests);
         let sent_at = result.as_ref().map(|response| response.sent_at).ok();
         self.rest_since(host, sent_at, self.plan.politeness.delay_ms);
         if slot == Slot::Own {
@@ -103,9 +107,9 @@ impl<P: Policy> Crawl<P> {
         }
         self.trouble = result.as_ref().err().map(ToString::to_string);
         let now_s = self.clock.seconds(self.now);
-        let (requests, body_bytes) = match &result {
-            Ok(response) => (response.requests_sent, response.body.len() as u64),
-            Err(error) => (error.requests_sent, 0),
+        let body_bytes = match &result {
+            Ok(response) => response.body.len() as u64,
+            Err(_) => 0,
         };
         if let Err(error) = &result
             && let (Verdict::Failed(Fault::Refused), None) = verdict::of_error(error)
@@ -139,6 +143,7 @@ impl<P: Policy> Crawl<P> {
         match next.map(|next| Url::parse(&next)) {
             Some(Ok(url)) => self.follow_robots(authority, url),
             Some(Err(_)) | None => {
+                self.announce_sitemaps(authority);
                 for page in self.robots.waited(authority) {
                     self.give_back(page, "", String::new())?;
                 }
@@ -169,7 +174,6 @@ impl<P: Policy> Crawl<P> {
     }
 
     async fn page_came(&mut self, report: page::Report) -> Result<(), CrawlError> {
-        self.requests_open -= 1;
         let page::Report {
             page,
             url,
@@ -180,6 +184,11 @@ impl<P: Policy> Crawl<P> {
             ..
         } = report;
         let host = self.store.index().host(page);
+        let requests = match &result {
+            Ok(answer) => answer.facts.requests,
+            Err(error) => error.requests_sent,
+        };
+        self.closes(host, requests);
         let sent_at = result.as_ref().map(|answer| answer.sent_at);
         self.rest_since(host, sent_at.ok(), delay_ms);
         self.leave_quota(host)?;
@@ -236,7 +245,7 @@ impl<P: Policy> Crawl<P> {
             .filter_map(|found| self.page_of(found.key, &found.url, depth).ok())
             .collect();
         self.settle(page, Settled::Fetched(change), &links, facts);
-        Ok(())
+        self.take_hints(page, found)
     }
 
     /// The copy is still current: so are its links and its text.
@@ -351,7 +360,8 @@ impl<P: Policy> Crawl<P> {
         if delay_ms == 0 {
             return;
         }
-        let from = sent_at.map_or(self.now, |sent_at| self.clock.tick_at(sent_at));
+        // Rounded up: by the tick of this turn, which is rounded down, it would be asked early.
+        let from = self.clock.tick_at(sent_at.unwrap_or_else(Instant::now));
         let until = from.plus(delay_ms);
         if until > self.scheduler.earliest(host) {
             self.hold(host, until);
@@ -383,7 +393,7 @@ impl<P: Policy> Crawl<P> {
 
     /// The page of a URL, numbered and announced now if it is new. What is out of scope does not
     /// belong to the web that is crawled: it is no page, and links to it do not count.
-    fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> Result<PageId, OutOfScope> {
+    pub(crate) fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> Result<PageId, OutOfScope> {
         if let Some(page) = self.store.index().find(key) {
             return Ok(page);
         }
@@ -404,6 +414,9 @@ impl<P: Policy> Crawl<P> {
                 refused: (class, detail),
             },
         );
+        if let Some(onlooker) = &self.onlooker {
+            onlooker.found(page, url.as_str());
+        }
         self.announced(page, host, refusal.is_some());
         Ok(page)
     }

@@ -118,6 +118,17 @@ impl Robots {
         }
     }
 
+    /// The sitemaps that the robots.txt of a known authority names.
+    pub(crate) fn sitemaps(&self, authority: &str, now_s: u64) -> Vec<String> {
+        match self.authorities[authority]
+            .record
+            .access(now_s, &self.options)
+        {
+            Access::Rules { rules, .. } => rules.sitemaps().map(str::to_owned).collect(),
+            Access::Open { .. } | Access::Closed { .. } | Access::Unknown => Vec::new(),
+        }
+    }
+
     /// How long a known authority wants to rest between requests, if its rules say so.
     pub(crate) fn crawl_delay(&self, authority: &str, now_s: u64) -> Option<Duration> {
         let record = &self.authorities[authority].record;

@@ -7,17 +7,14 @@
 //! Limits: at most `connections` pages are handed out at once; a turn takes in at most
 //! [`REPORTS_PER_TURN`] reports.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use turnstone_fetch::urls::origin_of;
-use turnstone_fetch::{Client, Turn, Url};
-use turnstone_frontier::{
-    Chance, Coverage, Event, Fault, HostId, PageId, Policy, Scheduler, Tick, Visit,
-};
-use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError, Tally, warc};
+use turnstone_fetch::{Client, Turn};
+use turnstone_frontier::{Chance, Coverage, HostId, PageId, Policy, Scheduler, Tick};
+use turnstone_pagestore::{Hint, Position, Settled, Store, StoreError, Tally, warc};
 
 use crate::addresses::Addresses;
 use crate::archive::Archivist;
@@ -27,12 +24,13 @@ use crate::fold::{self, Folded};
 use crate::hand_out::{Errand, Job};
 use crate::keeper::{Batch, Durable, Keeper, SyncError};
 use crate::mood::Moods;
-use crate::notes::STOP_NOTE;
+use crate::notes::{STOP_NOTE, SliceNote};
+use crate::pace::Slices;
 use crate::page::Context;
 use crate::patterns::Patterns;
-use crate::plan::{Plan, Round};
+use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::receive::{Report, host_of_authority};
+use crate::receive::Report;
 use crate::robots::Robots;
 use crate::show::SHOW_EVERY;
 use crate::survey::Survey;
@@ -73,6 +71,18 @@ pub struct Parts<P> {
     pub clock: Clock,
     /// The WARC files and the 16 bytes that name their records, if pages are to be archived.
     pub archive: Option<(warc::Writer, [u8; 16])>,
+    /// Who looks on, if anybody does.
+    pub onlooker: Option<Arc<dyn Onlooker>>,
+}
+
+/// Looks on: is told what a policy's surroundings are made of, before the policy hears of it.
+pub trait Onlooker: Send + Sync {
+    /// A page was found.
+    fn found(&self, page: PageId, url: &str);
+    /// A page says that another changed.
+    fn hinted(&self, hint: Hint);
+    /// A page was settled.
+    fn settled(&self, page: PageId, settled: Settled);
 }
 
 /// Why a crawl failed. The directory is whole: it can be resumed.
@@ -119,12 +129,14 @@ pub struct Summary {
     pub running: Duration,
     /// Requests that were still open when it ended at once.
     pub abandoned: usize,
+    /// How many slices ended, and the one that did not, where the crawl went on in slices.
+    pub slices: Option<(u64, SliceNote)>,
 }
 
 /// A crawl under way.
 pub struct Crawl<P> {
     pub(crate) plan: Plan,
-    identity: String,
+    pub(crate) identity: String,
     pub(crate) store: Store,
     pub(crate) scheduler: Scheduler<P>,
     pub(crate) patterns: Patterns,
@@ -150,6 +162,11 @@ pub struct Crawl<P> {
     pub(crate) stale: HashSet<PageId>,
     /// By the host that stands for all that are asked as one, where several requests may be open.
     pub(crate) turns: HashMap<HostId, Turn>,
+    /// Where the crawl goes on in slices of time.
+    pub(crate) slices: Option<Slices>,
+    /// What came of the last slices, the last one last.
+    pub(crate) past_slices: VecDeque<SliceNote>,
+    pub(crate) onlooker: Option<Arc<dyn Onlooker>>,
     /// Pages in flight that the policy drew at random, with their chances.
     pub(crate) chances: HashMap<PageId, Chance>,
     /// By host, where the pages of a host are counted.
@@ -197,6 +214,7 @@ impl<P: Policy> Crawl<P> {
             client,
             clock,
             archive,
+            onlooker,
         } = parts;
         let (told, reports) = mpsc::unbounded_channel();
         let (shown, seen) = watch::channel(Progress::default());
@@ -210,11 +228,16 @@ impl<P: Policy> Crawl<P> {
             limits: plan.page_limits(),
             agent: plan.agent.clone(),
             obey_nofollow: plan.obey_nofollow,
+            lists: plan.sitemaps,
             surveys: plan.survey.is_some(),
             delay: Duration::from_millis(plan.politeness.delay_ms),
             archivist,
         };
         let now = clock.now();
+        let slices = match (plan.pace, &plan.round) {
+            (Some(pace), Some(round)) => Some(Slices::resume(&store, (pace, round), now)?),
+            _ => None,
+        };
         let mut crawl = Self {
             robots: Robots::new(plan.robots.clone(), &plan.agent, plan.crawl_delay_max),
             budget: Budget {
@@ -257,6 +280,9 @@ impl<P: Policy> Crawl<P> {
             orders: None,
             stale: HashSet::new(),
             turns: HashMap::new(),
+            slices,
+            past_slices: VecDeque::new(),
+            onlooker,
             quotas: HashMap::new(),
             chances: HashMap::new(),
             plan,
@@ -264,88 +290,6 @@ impl<P: Policy> Crawl<P> {
         };
         crawl.begin()?;
         Ok((crawl, seen))
-    }
-
-    /// Writes down that this process has the crawl now, and gives back what was in flight.
-    fn begin(&mut self) -> Result<(), CrawlError> {
-        let politeness = self.plan.politeness;
-        let (wall_ms, boot, boot_ms) = self.clock.session();
-        let entry = Entry::Session {
-            wall_ms,
-            boot,
-            boot_ms,
-            delay_ms: politeness.delay_ms,
-            open_max: politeness.open_max,
-            policy: &self.identity,
-        };
-        self.store.append(self.now, &entry);
-        self.note(STOP_NOTE, b"");
-        self.scheduler.set_politeness(politeness);
-        // When their requests were sent is not known, only that it was before now.
-        let rested = self.now.plus(politeness.delay_ms);
-        let lost: Vec<PageId> = self.scheduler.in_flight().collect();
-        for page in lost {
-            let page = self.view.outer(page);
-            let due = self.lost_due(page)?;
-            if due > 0 {
-                self.hold(self.store.index().host(page), self.now.plus(due));
-            }
-            self.settle(page, Settled::Failed(Fault::Lost), &[], Facts::default());
-        }
-        let hosts = self.store.index().host_count();
-        for host in (0..hosts).map(HostId::from_index) {
-            // Requests for no page.
-            while self.scheduler.open_count(host) > 0 {
-                self.hold(host, rested);
-                self.visit(host, Visit::Closed);
-            }
-        }
-        if self.clock.rebooted() {
-            // What was never synced may be missing: every host rests once.
-            for host in (0..hosts).map(HostId::from_index) {
-                self.hold(host, rested);
-            }
-            self.hold_by_rules()?;
-        }
-        if let Some(Round { question, budget }) = self.plan.round.clone() {
-            let (question, round) = (question.as_str(), self.store.index().rounds(&question));
-            let entry = Entry::Round {
-                question,
-                round,
-                budget,
-            };
-            self.store.append(self.now, &entry);
-            let event = Event::Round { round, budget };
-            self.scheduler.observe(&event, self.now, &self.store);
-        }
-        Ok(())
-    }
-
-    /// How long the host of a page that was in flight must rest.
-    fn lost_due(&mut self, page: PageId) -> Result<u64, CrawlError> {
-        let Ok(url) = Url::parse(&self.store.url(page)?) else {
-            return Ok(self.plan.politeness.delay_ms);
-        };
-        let authority = origin_of(&url);
-        self.meet(&authority)?;
-        let now_s = self.clock.seconds(self.now);
-        Ok(self.due(self.robots.crawl_delay(&authority, now_s)))
-    }
-
-    /// Lets every host rest as long as its rules want.
-    fn hold_by_rules(&mut self) -> Result<(), CrawlError> {
-        let robots = self.store.index().robots();
-        let authorities: Vec<String> = robots.map(|(authority, _)| authority.to_owned()).collect();
-        let now_s = self.clock.seconds(self.now);
-        for authority in authorities {
-            self.meet(&authority)?;
-            let wanted = self.robots.crawl_delay(&authority, now_s);
-            let host = self.store.index().find_host(&host_of_authority(&authority));
-            if let (Some(wanted), Some(host)) = (wanted, host) {
-                self.hold(host, self.now.plus(self.due(Some(wanted))));
-            }
-        }
-        Ok(())
     }
 
     /// Crawls until a goal, a budget, an end or `stop` says so.
@@ -359,6 +303,7 @@ impl<P: Policy> Crawl<P> {
             self.now = self.clock.now().max(self.now);
             self.take_reports().await?;
             self.look_at_goals(*stop.borrow());
+            self.turn_slice()?;
             let wake = self.hand_out()?;
             if self.stop.is_some() {
                 self.drop_errands()?;
@@ -531,8 +476,9 @@ impl<P: Policy> Crawl<P> {
 
     fn checkpoint(&mut self) -> Result<(), CrawlError> {
         self.entries_at_checkpoint = self.entries;
-        if self.plan.round.is_some() || !matches!(self.view, View::All) {
-            // Only a crawl goes on from where it was; a round is begun anew.
+        let once = self.plan.round.is_some() && self.slices.is_none();
+        if once || !matches!(self.view, View::All) {
+            // Only what runs on goes on from where it was; a round is begun anew.
             return Ok(());
         }
         let (identity, scheduler, patterns) = (&self.identity, &self.scheduler, &self.patterns);
@@ -558,6 +504,7 @@ impl<P: Policy> Crawl<P> {
         // What follows opens files.
         self.context.client.close_idle();
         self.note_coverage();
+        self.note_slice();
         let stop = self.stop.unwrap_or(Stop::Told);
         self.note(STOP_NOTE, stop.name().as_bytes());
         self.flush().await?;
@@ -586,6 +533,10 @@ impl<P: Policy> Crawl<P> {
             coverage: self.scheduler.coverage(),
             running: self.started.elapsed(),
             abandoned,
+            slices: self.slice_note().map(|note| {
+                let ended = self.slices.as_ref().map_or(0, |slices| slices.ended);
+                (ended, note)
+            }),
         })
     }
 }

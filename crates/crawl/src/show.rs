@@ -41,6 +41,8 @@ impl<P: Policy> Crawl<P> {
             failed: index.count(PageState::Gone) + index.count(PageState::Refused),
             coverage: self.scheduler.coverage(),
             durable_fetches: self.durable_fetches,
+            slice: self.slice_note(),
+            past_slices: self.past_slices.iter().copied().collect(),
             paused: self.paused.clone(),
             warning: self.warning.clone(),
             trouble: self.trouble.clone(),

@@ -106,6 +106,7 @@ impl AnswerReader {
             bodies: &self.bodies,
             agent: "turnstone",
             obey_nofollow: true,
+            lists: false,
             surveys: false,
         };
         let payload = warc::Payload::new(&response.body);

@@ -3,7 +3,7 @@
 //! Nothing else in this crate tells the scheduler anything, so the journal has it all.
 
 use turnstone_frontier::{Event, Fault, HostId, PageId, Policy, Tick, Visit};
-use turnstone_pagestore::{Entry, Facts, Links, Outcome, Position, Settled};
+use turnstone_pagestore::{Entry, Facts, Hint, Links, Outcome, Position, Settled};
 
 use crate::run::Crawl;
 use crate::view::{self, View, Viewed};
@@ -29,6 +29,12 @@ impl<P: Policy> Crawl<P> {
             facts,
         };
         self.store.settle(self.now, outcome);
+        if let Some(slices) = &mut self.slices {
+            slices.now.settled(settled);
+        }
+        if let Some(onlooker) = &self.onlooker {
+            onlooker.settled(page, settled);
+        }
         let mut buffer = Vec::new();
         let Some(event) = view::event(&self.view, page, settled, links, &mut buffer) else {
             return;
@@ -38,6 +44,22 @@ impl<P: Policy> Crawl<P> {
             links: &self.store,
         };
         self.scheduler.observe(&event, self.now, &known);
+    }
+
+    /// A page says that another changed since our copy of it was made.
+    pub(crate) fn hinted(&mut self, hint: Hint) {
+        self.entries += 1;
+        self.store.append(self.now, &Entry::Hint(hint));
+        if let Some(slices) = &mut self.slices {
+            slices.now.hints += 1;
+        }
+        if let Some(onlooker) = &self.onlooker {
+            onlooker.hinted(hint);
+        }
+        if let Some(page) = self.view.inner(hint.page) {
+            let event = Event::Hinted { page };
+            self.scheduler.observe(&event, self.now, &self.store);
+        }
     }
 
     /// A host is not to be asked before a tick.

@@ -49,6 +49,13 @@ pub enum Event<'a> {
         /// The first tick at which it may be contacted again.
         until: Tick,
     },
+    /// Somebody outside said that the page changed since our copy was made: a sitemap's `lastmod`,
+    /// an entry of a feed, a ping. Told once for each such saying; what it is worth is for the
+    /// policy to learn.
+    Hinted {
+        /// The page.
+        page: PageId,
+    },
     /// A new round begins: the policy may rank pages for up to `budget` fetches.
     Round {
         /// The number of the round, from 0.

@@ -20,6 +20,7 @@ mod random;
 mod ranking;
 mod saved;
 mod scheduler;
+mod split;
 
 pub use calendar::{Politeness, Tick, Visit};
 pub use chance::Chance;
@@ -30,3 +31,4 @@ pub use random::Random;
 pub use ranking::{Place, Rank, Ranking};
 pub use saved::{Restore, Save, corrupt};
 pub use scheduler::{Next, Scheduler};
+pub use split::{Arm, ArmShare, Reason, Split};

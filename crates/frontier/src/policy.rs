@@ -7,6 +7,7 @@ use crate::chance::Chance;
 use crate::event::Event;
 use crate::id::PageId;
 use crate::ranking::Ranking;
+use crate::split::{Arm, Split};
 
 /// Decides what a page is worth. Pure: no clock, no I/O, no global state.
 pub trait Policy: Send {
@@ -35,6 +36,17 @@ pub trait Policy: Send {
         Chance::CERTAIN
     }
 
+    /// How the policy divides its budget among several ends, if it has several.
+    fn split(&self) -> Option<Split> {
+        None
+    }
+
+    /// To which end a page is, or would be, asked for now, if the policy has several.
+    fn arm(&self, page: PageId) -> Option<Arm> {
+        let _ = page;
+        None
+    }
+
     /// Writes the whole state, random generator included. Ranks are saved by the scheduler.
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()>;
 
@@ -57,6 +69,14 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
         (**self).chance(page, ranking)
+    }
+
+    fn split(&self) -> Option<Split> {
+        (**self).split()
+    }
+
+    fn arm(&self, page: PageId) -> Option<Arm> {
+        (**self).arm(page)
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

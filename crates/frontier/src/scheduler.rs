@@ -16,6 +16,7 @@ use crate::id::{HostId, PageId};
 use crate::policy::{Coverage, Links, Policy};
 use crate::ranking::Ranking;
 use crate::saved::{Restore, Save, corrupt};
+use crate::split::Split;
 
 /// First bytes of a saved scheduler: name and version of the format.
 const MAGIC: [u8; 8] = *b"TSSCHED2";
@@ -108,7 +109,7 @@ impl<P: Policy> Scheduler<P> {
                 self.calendar.hold(host, until);
                 self.refresh(host, now);
             }
-            Event::Round { .. } => {}
+            Event::Hinted { .. } | Event::Round { .. } => {}
         }
         self.policy.observe(event, now, links, &mut self.ranking);
     }
@@ -167,6 +168,11 @@ impl<P: Policy> Scheduler<P> {
     /// The chance with which the policy chose a page that was just handed out.
     pub fn chance(&self, page: PageId) -> Chance {
         self.policy.chance(page, &self.ranking)
+    }
+
+    /// How the policy divides its budget, if it does.
+    pub fn split(&self) -> Option<Split> {
+        self.policy.split()
     }
 
     /// The policy, to be asked for its estimates.

@@ -98,13 +98,15 @@ pub enum Entry<'a> {
     },
     /// A new round began.
     Round {
-        /// Which question it asks: `refresh`, `discover`.
+        /// Which question it asks: `refresh`, `discover`, `keep`.
         question: &'a str,
         /// Its number, from 0 for each question.
         round: u32,
         /// How many fetches it may spend.
         budget: u64,
     },
+    /// A page says that another changed since our copy of it was made.
+    Hint(Hint),
     /// Something a driver wants to find again, opaque here.
     Note {
         /// What kind of thing.
@@ -112,6 +114,17 @@ pub enum Entry<'a> {
         /// The thing.
         bytes: &'a [u8],
     },
+}
+
+/// A saying that a page changed: a date in a sitemap or a feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// The page that is said to have changed.
+    pub page: PageId,
+    /// The page that says so.
+    pub by: PageId,
+    /// When it is said to have changed, in seconds of 1970.
+    pub changed_s: u64,
 }
 
 /// How a page was settled.
@@ -270,6 +283,15 @@ impl Entry<'_> {
                 out.put_number(u64::from(*round));
                 out.put_number(*budget);
             }
+            Self::Hint(Hint {
+                page,
+                by,
+                changed_s,
+            }) => {
+                out.put_number(u64::from(page.0));
+                out.put_number(u64::from(by.0));
+                out.put_number(*changed_s);
+            }
             Self::Note { kind, bytes } => {
                 out.put_bytes(kind.as_bytes());
                 out.put_bytes(bytes);
@@ -290,6 +312,7 @@ impl Entry<'_> {
             Self::Robots { .. } => 9,
             Self::Round { .. } => 10,
             Self::Note { .. } => 11,
+            Self::Hint(_) => 12,
         }
     }
 }
@@ -353,6 +376,11 @@ impl<'a> Entry<'a> {
                 kind: from.text()?,
                 bytes: from.bytes()?,
             },
+            12 => Self::Hint(Hint {
+                page: PageId(from.small()?),
+                by: PageId(from.small()?),
+                changed_s: from.number()?,
+            }),
             _ => return Err(Malformed("an entry of unknown kind")),
         };
         from.end()?;

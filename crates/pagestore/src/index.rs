@@ -4,13 +4,14 @@
 //! each URL its page; for each host its name; for each authority its robots.txt. The index is a
 //! fold like any other: the same function builds it on opening and keeps it up while appending.
 //!
-//! Cost: 24 bytes a page, the key table's 17 to 34, and 10 for each distinct text.
+//! Cost: 24 bytes a page, the key table's 17 to 34, 10 for each distinct text, and some 20 for each page
+//! that a sitemap or feed said had changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use turnstone_frontier::{Fault, HostId, PageId, Tick};
 
-use crate::entry::{Entry, Settled};
+use crate::entry::{Entry, Hint, Settled};
 use crate::facts::Capture;
 use crate::journal::Position;
 use crate::keys::{Key, KeyTable};
@@ -105,8 +106,10 @@ pub struct Index {
     hosts: HashMap<Box<str>, HostId>,
     robots: BTreeMap<Box<str>, Position>,
     notes: BTreeMap<Box<str>, Position>,
-    /// By question: how many rounds began.
-    rounds: BTreeMap<Box<str>, u32>,
+    /// By question: how many rounds began, and where the last one did.
+    rounds: BTreeMap<Box<str>, (u32, Position)>,
+    /// By page: the latest moment at which it is said to have changed, in seconds of 1970.
+    hints: HashMap<PageId, u64>,
     /// Hashes of every visible text ever fetched.
     texts: HashSet<u64>,
     /// Targets of redirects: how many in a row led there.
@@ -205,7 +208,15 @@ impl Index {
                 }
             }
             Entry::Round { question, .. } => {
-                *self.rounds.entry((*question).into()).or_default() += 1;
+                let (count, last) = self.rounds.entry((*question).into()).or_default();
+                *count += 1;
+                *last = at;
+            }
+            Entry::Hint(Hint {
+                page, changed_s, ..
+            }) => {
+                let latest = self.hints.entry(*page).or_default();
+                *latest = (*latest).max(*changed_s);
             }
             Entry::Held { .. } | Entry::Visit { .. } | Entry::Joined { .. } => {}
         }
@@ -361,7 +372,17 @@ impl Index {
 
     /// How many rounds of a question began.
     pub fn rounds(&self, question: &str) -> u32 {
-        self.rounds.get(question).copied().unwrap_or(0)
+        self.rounds.get(question).map_or(0, |(count, _)| *count)
+    }
+
+    /// The entry with which the last round of a question began.
+    pub fn round_at(&self, question: &str) -> Option<Position> {
+        self.rounds.get(question).map(|(_, at)| *at)
+    }
+
+    /// The latest moment at which a page is said to have changed, in seconds of 1970.
+    pub fn hint(&self, page: PageId) -> Option<u64> {
+        self.hints.get(&page).copied()
     }
 
     /// The last capture that was acknowledged: where the WARC files and the index end.

@@ -8,7 +8,7 @@
 //! Cost: one copy in memory and 8 bytes an entry; scanning runs at the speed of the disk.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,8 +22,10 @@ use crate::frame::{self, HEAD_BYTES, Look};
 
 /// First bytes of a journal.
 const MAGIC: [u8; 8] = *b"TSJOURNL";
-/// The format this release writes, and the newest it reads.
-const VERSION: u32 = 1;
+/// The format this release writes, and the newest it reads. 2 has hints; all else is as in 1.
+const VERSION: u32 = 2;
+/// Where the version stands.
+const VERSION_AT: u64 = MAGIC.len() as u64;
 /// Magic, version, four bytes to spare, the secret of the key table.
 const HEADER_BYTES: usize = 32;
 /// How far behind a damaged place a whole entry is looked for.
@@ -100,6 +102,21 @@ impl Journal {
             .open(path)
             .map_err(StoreError::io(path))?;
         Self::on(Arc::new(RealDisk(file)), path)
+    }
+
+    /// A journal of an older version becomes one of this, before anything is appended that the
+    /// older release could not read: it then says so, rather than that the journal is damaged.
+    pub(crate) fn raise_version(&self) -> Result<(), StoreError> {
+        let raise = || -> io::Result<()> {
+            let mut found = [0; 4];
+            read_full(&*self.disk, &mut found, VERSION_AT)?;
+            if u32::from_le_bytes(found) == VERSION {
+                return Ok(());
+            }
+            self.disk.write_at(&VERSION.to_le_bytes(), VERSION_AT)?;
+            self.disk.sync()
+        };
+        raise().map_err(StoreError::io(&self.path))
     }
 
     /// Opens a journal on a disk.

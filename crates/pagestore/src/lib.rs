@@ -33,7 +33,7 @@ mod tally;
 pub mod warc;
 
 pub use disk::{Disk, RealDisk};
-pub use entry::{Entry, Links, Outcome, Settled};
+pub use entry::{Entry, Hint, Links, Outcome, Settled};
 pub use error::StoreError;
 pub use facts::{Capture, Facts};
 pub use index::{Index, PageState, Session};

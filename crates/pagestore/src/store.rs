@@ -15,7 +15,7 @@ use turnstone_frontier::{self as frontier, HostId, PageId, Tick};
 
 use crate::checkpoint;
 use crate::disk::Disk;
-use crate::entry::{Entry, LastCopy, Outcome, Settled, read_before, read_copy};
+use crate::entry::{Entry, Hint, LastCopy, Outcome, Settled, read_before, read_copy};
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::index::{Index, PageState, SEED_NOTE};
@@ -137,6 +137,7 @@ impl Store {
         let end = scan.end()?;
         let torn_bytes = if lock.is_some() {
             let torn_bytes = journal.cut(end)?;
+            journal.raise_version()?;
             checkpoint::remove_beyond(directory, journal.end())?;
             torn_bytes
         } else {
@@ -539,6 +540,7 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
             Settled::Moved(to) => page_known(&outcome.page) && page_known(to),
             Settled::Fetched(_) | Settled::Failed(_) => page_known(&outcome.page),
         },
+        Entry::Hint(Hint { page, by, .. }) => page_known(page) && page_known(by),
         Entry::Held { host, .. } | Entry::Visit { host, .. } => host_known(host),
         Entry::Joined { host, with } => host_known(host) && host_known(with),
         Entry::Session { .. } | Entry::Robots { .. } | Entry::Round { .. } | Entry::Note { .. } => {

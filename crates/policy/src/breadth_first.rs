@@ -70,7 +70,7 @@ impl Policy for BreadthFirst {
                 ranking.take(page);
                 self.queue(to, ranking);
             }
-            Event::Held { .. } | Event::Round { .. } => {}
+            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{breadth_first, changes, coverage, discovery, importance, liveness};
+use crate::{breadth_first, changes, coverage, discovery, importance, keep, liveness};
 
 /// The questions Turnstone answers with the fewest requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Question {
     Discovery,
     /// Find the stored pages that changed.
     Changes,
+    /// Hold a store complete and current for ever.
+    Keep,
 }
 
 impl Question {
@@ -28,6 +30,7 @@ impl Question {
             Self::Liveness => "liveness",
             Self::Discovery => "discovery",
             Self::Changes => "changes",
+            Self::Keep => "keep",
         }
     }
 }
@@ -81,6 +84,7 @@ pub fn policies() -> impl Iterator<Item = &'static PolicyInfo> {
         liveness::POLICIES,
         discovery::POLICIES,
         changes::POLICIES,
+        keep::POLICIES,
         &[breadth_first::INFO],
     ];
     ALL.iter().copied().flatten()

@@ -124,6 +124,7 @@ impl<P: Policy> Explore<P> {
                 fault: Fault::Lost, ..
             }
             | Event::Held { .. }
+            | Event::Hinted { .. }
             | Event::Round { .. } => return,
         };
         if let (Among::Fetched, Some(is_there)) = (self.among, is_there) {

@@ -1,4 +1,4 @@
-//! Which page next: the five lines of research as pure state machines on the seam.
+//! Which page next: the five lines of research, and keeping a store, as pure state machines on the seam.
 //!
 //! Each policy folds events and writes ranks; it never learns where links come from, what time it
 //! is, or what the truth about a recorded web is. A policy is named by a [`Spec`] such as
@@ -11,6 +11,7 @@ pub mod coverage;
 pub mod discovery;
 pub mod explore;
 pub mod importance;
+pub mod keep;
 pub mod liveness;
 pub mod mass;
 pub mod spec;

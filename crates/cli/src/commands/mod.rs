@@ -13,6 +13,7 @@ mod generate;
 mod groups;
 mod import;
 mod info;
+mod keep;
 mod live;
 mod policies;
 mod rank;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     /// Look for changed pages: fetch a few stored pages again
     Refresh(refresh::Refresh),
+    /// Keep a store current for ever: one budget for new, changed, undiscovered and lost pages
+    Keep(Box<keep::Keep>),
     /// Tell which policy suits a crawl, by backtest on its own history
     Advise(advise::Advise),
     /// Find what is still alive of an old crawl, with the fewest requests
@@ -93,6 +96,7 @@ impl Command {
             Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),
             Self::Refresh(command) => command.run(output),
+            Self::Keep(command) => command.run(output),
             Self::Advise(command) => command.run(output),
             Self::Revive(command) => command.run(output),
             Self::Export(command) => command.run(output),

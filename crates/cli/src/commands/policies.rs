@@ -13,7 +13,7 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 pub(crate) struct Policies {
     /// Only those that answer this question
-    #[arg(value_parser = ["coverage", "importance", "liveness", "discovery", "changes"])]
+    #[arg(value_parser = ["coverage", "importance", "liveness", "discovery", "changes", "keep"])]
     question: Option<String>,
 }
 

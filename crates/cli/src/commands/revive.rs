@@ -129,6 +129,7 @@ impl Revive {
         let (line, met) = (look.clone(), look.clone());
         let watch = Watch {
             line: Some(Arc::new(move || told(line(), confidence))),
+            slice: None,
             enough: enough.map(|enough| -> Arc<dyn Fn() -> bool + Send + Sync> {
                 Arc::new(move || {
                     let known = met();

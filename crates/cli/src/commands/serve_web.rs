@@ -55,6 +55,10 @@ pub(crate) struct ServeWeb {
     /// Let time pass: so many virtual seconds in a second, from --at on; 0 stands still
     #[arg(long, value_name = "SCALE", default_value_t = 0.0)]
     clock: f64,
+    /// Give each host a /sitemap.xml of what is there, with the moment each page changed; robots.txt
+    /// names it
+    #[arg(long)]
+    sitemaps: bool,
     /// What is to go wrong, such as `slow:rate=0.05,ms=800;5xx:rate=0.03;trap=calendar` (all of it
     /// is in docs/serve-web.md)
     #[arg(
@@ -184,6 +188,7 @@ impl ServeWeb {
             },
             at: self.at,
             clock: self.clock,
+            sitemaps: self.sitemaps,
             faults,
             politeness: Politeness {
                 delay_ms: self.delay,

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use turnstone_crawl::SliceNote;
 use turnstone_lab::number::{duration, whole};
 use turnstone_pagestore::PageState;
 
 use crate::commands::crawl::summary::{self, Proven};
 use crate::commands::directory::{Directory, Standing};
+use crate::commands::keep::slice;
 use crate::exit::Exit;
 use crate::lines::aligned;
 use crate::moment::utc;
@@ -37,6 +39,8 @@ struct Seen<'a> {
     standing: Standing,
     live: Option<Value>,
     proven: Option<Proven>,
+    /// The slice that runs, or ran last, where the store is kept current; and the one before.
+    slices: [Option<Value>; 2],
 }
 
 impl<'a> Seen<'a> {
@@ -51,11 +55,24 @@ impl<'a> Seen<'a> {
                 coverage.map(Proven::of)
             }
         };
+        let note = |kind: &str| -> anyhow::Result<Option<Value>> {
+            let note = directory.store.note(kind)?;
+            let note = note.and_then(|bytes| SliceNote::read(&bytes));
+            Ok(note.as_ref().map(slice::json))
+        };
+        let running = live.as_ref().map(|live| live["slice"].clone());
+        let slices = [
+            running
+                .filter(Value::is_object)
+                .map_or_else(|| note(SliceNote::KIND), |slice| Ok(Some(slice)))?,
+            note(SliceNote::PAST)?,
+        ];
         Ok(Self {
             standing: directory.standing()?,
             directory,
             live,
             proven,
+            slices,
         })
     }
 
@@ -85,6 +102,8 @@ impl<'a> Seen<'a> {
             "started": index.sessions().first().map(|first| utc(first.wall_ms)),
             "last_change": self.directory.utc(index.latest()),
             "live": self.live,
+            "slice": self.slices[0],
+            "slice_before": self.slices[1],
         });
         summary::add_counts(&mut document, index.tally(), self.proven);
         document
@@ -130,6 +149,16 @@ impl<'a> Seen<'a> {
         if let Some(proven) = &self.proven {
             facts.push(("coverage", proven.bar()));
         }
+        if let Some(slice) = &self.slices[0] {
+            facts.push(("slice", slice::line(slice)));
+            facts.push(("", slice::table(slice)));
+        }
+        let [last, before] = &self.slices;
+        let same =
+            |before: &&Value| last.as_ref().map(|last| &last["round"]) == Some(&before["round"]);
+        if let Some(before) = before.as_ref().filter(|before| !same(before)) {
+            facts.push(("slice before", slice::line(before)));
+        }
         facts.push(("policy", self.directory.chosen.spec().to_owned()));
         facts.push(("sessions", self.sessions()));
         facts.push(("last change", self.directory.utc(index.latest())));
@@ -165,7 +194,7 @@ impl<'a> Seen<'a> {
                 format!("stopped by {why} after {}", duration(self.seconds()))
             }
             Standing::Interrupted => "interrupted: the last process did not end by itself; \
-                                      `turnstone crawl -o` goes on where it was"
+                                      the same command goes on where it was"
                 .to_owned(),
         }
     }

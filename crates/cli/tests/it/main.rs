@@ -10,6 +10,7 @@ mod discovery;
 mod e2e;
 mod import;
 mod importance;
+mod keep;
 mod live;
 mod liveness;
 mod run;

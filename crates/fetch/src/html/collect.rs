@@ -14,7 +14,7 @@ use html5ever::Attribute;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
-use super::elements::{get, is_inline, leaves_foreign, rel_of};
+use super::elements::{get, is_inline, leaves_foreign, names_a_list, rel_of};
 use super::fingerprint::WordStream;
 use super::page::{LinkKind, PageLimits};
 use super::refresh::parse_refresh;
@@ -169,7 +169,12 @@ impl Collector {
             "frame" => self.simple(LinkKind::Frame, attrs, "src"),
             "iframe" => self.simple(LinkKind::Iframe, attrs, "src"),
             "link" => {
-                self.simple(LinkKind::Link, attrs, "href");
+                let kind = if names_a_list(attrs) {
+                    LinkKind::List
+                } else {
+                    LinkKind::Link
+                };
+                self.simple(kind, attrs, "href");
                 self.srcset(LinkKind::LinkSrcset, attrs, "imagesrcset");
             }
             "img" | "image" if !self.in_foreign() => {

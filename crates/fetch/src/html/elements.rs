@@ -29,6 +29,22 @@ pub(super) fn rel_of(attrs: &[Attribute]) -> String {
     out
 }
 
+/// Whether a `<link>` names a feed or a sitemap of the site.
+pub(super) fn names_a_list(attrs: &[Attribute]) -> bool {
+    const FEEDS: [&str; 4] = [
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/feed+json",
+        "application/rdf+xml",
+    ];
+    let rel = rel_of(attrs);
+    let has = |word: &str| rel.split(' ').any(|other| other == word);
+    let kind = get(attrs, "type").unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let is_feed = FEEDS.iter().any(|feed| kind.eq_ignore_ascii_case(feed));
+    has("sitemap") || has("alternate") && is_feed
+}
+
 /// Elements that do not end a word.
 pub(super) fn is_inline(name: &str) -> bool {
     matches!(

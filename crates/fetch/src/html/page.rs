@@ -70,6 +70,8 @@ pub enum LinkKind {
     Frame,
     Iframe,
     Link,
+    /// A `<link>` to a feed or a sitemap.
+    List,
     LinkSrcset,
     Refresh,
     Image,
@@ -93,7 +95,7 @@ impl LinkKind {
             LinkKind::Area => ("area", "href"),
             LinkKind::Frame => ("frame", "src"),
             LinkKind::Iframe => ("iframe", "src"),
-            LinkKind::Link => ("link", "href"),
+            LinkKind::Link | LinkKind::List => ("link", "href"),
             LinkKind::LinkSrcset => ("link", "imagesrcset"),
             LinkKind::Refresh => ("meta", "content"),
             LinkKind::Image => ("img", "src"),

@@ -42,6 +42,19 @@ fn check(html: &str, expect: &Expect) {
 }
 
 #[test]
+fn feeds_and_sitemaps_in_the_head_are_told_from_other_links() {
+    let html = "<link rel=alternate type='application/rss+xml' href=a><link rel='Alternate feed' \
+                type='Application/Atom+XML; charset=utf-8' href=b><link rel=sitemap href=c>\
+                <link rel=alternate hreflang=fr href=d><link rel=stylesheet href=e>\
+                <link rel=stylesheet type='application/rss+xml' href=f>";
+    let page = read(html, &PageLimits::default());
+    let lists = page.links.iter().map(|link| link.kind == LinkKind::List);
+    let lists: Vec<bool> = lists.collect();
+    assert_eq!(lists, [true, true, true, false, false, false]);
+    assert!(!LinkKind::List.is_page(), "only for those who want them");
+}
+
+#[test]
 fn every_kind_of_link() {
     check(
         "<link rel='Canonical x' href=/c><a rel=nofollow href='a&amp;b#f'>t</a><area href=b><frame src=c>\

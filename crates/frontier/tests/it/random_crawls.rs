@@ -63,7 +63,10 @@ impl Policy for Whim {
                 ranking.take(page);
             }
             Event::Failed { page, .. } => ranking.defer(page, now.plus(self.random.below(50))),
-            Event::Moved { .. } | Event::Held { .. } | Event::Round { .. } => {}
+            Event::Moved { .. }
+            | Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Round { .. } => {}
         }
     }
 

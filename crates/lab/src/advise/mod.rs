@@ -202,6 +202,17 @@ pub fn advise(
         Question::Liveness => liveness::advise(options, time, watch),
         Question::Discovery => discovery::advise(options, time, watch),
         Question::Changes => changes::advise(options, time, watch),
+        // A crawl's own history shows a page only when it was asked for, which is too little to tell
+        // what another split would have brought.
+        Question::Keep => Ok(Advice {
+            question,
+            measure: "nothing",
+            better: Better::Higher,
+            default: "keep",
+            tried: Vec::new(),
+            untried: Vec::new(),
+            verdict: verdict::thin("a crawl's own history does not tell", question),
+        }),
     }
 }
 

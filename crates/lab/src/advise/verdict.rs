@@ -192,6 +192,7 @@ pub(super) fn thin(why: &str, question: Question) -> Verdict {
             "run `turnstone refresh` a few times with some days between, with `--explore 20%` so \
              that pages are tried that the policy would pass over"
         }
+        Question::Keep => "try policies on recorded sites with `turnstone backtest keep`",
     };
     Verdict::TooThin {
         why: why.to_owned(),

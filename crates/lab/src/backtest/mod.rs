@@ -6,6 +6,7 @@
 pub mod changes;
 pub mod coverage;
 pub mod importance;
+pub mod keep;
 pub mod liveness;
 mod log_spaced;
 pub mod trap;

@@ -30,6 +30,7 @@ mod respond;
 mod robots;
 mod server;
 mod shared;
+mod sitemap;
 mod spec;
 mod timeline;
 mod traps;

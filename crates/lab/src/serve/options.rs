@@ -36,6 +36,8 @@ pub struct Options {
     pub clock: f64,
     /// What goes wrong.
     pub faults: Faults,
+    /// Whether each host has a sitemap with dates, which its robots.txt names.
+    pub sitemaps: bool,
     /// What a client must keep to.
     pub politeness: Politeness,
     /// Answers nothing more after an impolite request.
@@ -64,6 +66,7 @@ impl Default for Options {
             at: At::Last,
             clock: 0.0,
             faults: Faults::none(),
+            sitemaps: false,
             politeness: Politeness::default(),
             fail_fast: false,
             control: false,

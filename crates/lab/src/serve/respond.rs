@@ -1,9 +1,12 @@
 //! From a request to its answer: robots.txt, traps and faults come before the page.
 
+use std::time::SystemTime;
+
 use super::answer::Answer;
 use super::faults::{Faults, Kind, MOVED, Missing};
 use super::request::Request;
 use super::robots::Served;
+use super::sitemap;
 use super::traps::TRAPS;
 use super::web::{Moment, Web};
 
@@ -16,12 +19,15 @@ pub(super) struct Responder {
     pub(super) robots: Option<Served>,
     /// Where the traps begin, as paths.
     trap_links: Vec<String>,
+    /// When the server began, if hosts have sitemaps.
+    sitemaps: Option<SystemTime>,
 }
 
 impl Responder {
-    pub(super) fn new(web: Web, mut faults: Faults) -> Self {
+    pub(super) fn new(web: Web, mut faults: Faults, sitemaps: bool) -> Self {
         let robots = faults.robots.take();
         Self {
+            sitemaps: (sitemaps && !web.is_custom()).then(SystemTime::now),
             robots: robots.or_else(|| (!web.is_custom()).then(Served::default)),
             trap_links: faults.traps.iter().map(|trap| trap.entry()).collect(),
             web,
@@ -44,7 +50,12 @@ impl Responder {
             .as_ref()
             .and_then(|robots| robots.answer(request))
         {
-            return answer;
+            return self.with_sitemap(request, answer);
+        }
+        if let Some(started) = self.sitemaps
+            && request.path == sitemap::PATH
+        {
+            return sitemap::answer(&self.web, request, moment, started);
         }
         if request.path.starts_with(TRAPS)
             && let Some(answer) = self.trap(request.path)
@@ -72,6 +83,15 @@ impl Responder {
             None => answer,
             Some(fault) => bad(answer, fault),
         }
+    }
+
+    /// A robots.txt names the sitemap, if there is one.
+    fn with_sitemap(&self, request: &Request<'_>, mut answer: Answer) -> Answer {
+        if self.sitemaps.is_some() && answer.status == 200 {
+            let line = format!("Sitemap: {}{}\n", request.origin(), sitemap::PATH);
+            answer.body.extend_from_slice(line.as_bytes());
+        }
+        answer
     }
 
     fn trap(&self, path: &str) -> Option<Answer> {

@@ -55,7 +55,7 @@ impl Shared {
             Naming::ByAddress => HashMap::new(),
             Naming::ByName => (web.hosts.iter().cloned()).zip(0..).collect(),
         };
-        let responder = Responder::new(web, options.faults);
+        let responder = Responder::new(web, options.faults, options.sitemaps);
         let robots = responder
             .robots
             .as_ref()

@@ -11,6 +11,8 @@ use crate::history::{Date, History, VersionId};
 
 /// Seconds in a day.
 const DAY_S: i64 = 86_400;
+/// How often a site may be moved before the first moves are forgotten.
+const SETS_MAX: usize = 10_000;
 
 /// The contents of every page over time.
 #[derive(Debug)]
@@ -96,7 +98,8 @@ impl std::str::FromStr for At {
 pub(super) struct SiteTime {
     /// By snapshot, ascending; empty for a web without history.
     dates: Vec<Date>,
-    set: Mutex<Set>,
+    /// Every time it was told, the last one last.
+    sets: Mutex<Vec<Set>>,
 }
 
 /// What the site was last told.
@@ -112,12 +115,8 @@ struct Set {
 
 impl SiteTime {
     pub(super) fn new(dates: Vec<Date>) -> Self {
-        let set = Mutex::new(Set {
-            snapshot: Some(0),
-            virtual_s: 0,
-            told_us: 0,
-        });
-        let time = Self { dates, set };
+        let sets = Mutex::default();
+        let time = Self { dates, sets };
         time.go(At::Last, 0);
         time
     }
@@ -150,16 +149,22 @@ impl SiteTime {
             At::Day(day) => of(day),
             _ => snapshot.and_then(|s| self.date(s)).map_or(0, of),
         };
-        *self.lock() = Set {
+        let mut sets = self.lock();
+        // Before anything was asked, and when nothing moves, only the last word counts.
+        sets.retain(|set| set.told_us != now_us);
+        if sets.len() == SETS_MAX {
+            sets.remove(1);
+        }
+        sets.push(Set {
             snapshot,
             virtual_s,
             told_us: now_us,
-        };
+        });
     }
 
     /// The snapshot shown now; `scale` is how many virtual seconds pass in a second.
     pub(super) fn now(&self, scale: f64, now_us: u64) -> Option<usize> {
-        let set = *self.lock();
+        let set = *self.lock().last().expect("it was told when it was made");
         if scale <= 0.0 || self.dates.is_empty() {
             return set.snapshot;
         }
@@ -172,7 +177,28 @@ impl SiteTime {
         reached.checked_sub(1).max(set.snapshot)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Set> {
-        self.set.lock().expect("nobody panics holding it")
+    /// When a snapshot was first shown, in microseconds since the server started; nothing if it was
+    /// from the start, or is not shown yet.
+    pub(super) fn shown_us(&self, snapshot: usize, scale: f64) -> Option<u64> {
+        let sets = self.lock();
+        for (number, set) in sets.iter().enumerate() {
+            if set.snapshot >= Some(snapshot) {
+                return (number > 0).then_some(set.told_us);
+            }
+            let Some(date) = self.date(snapshot).filter(|_| scale > 0.0) else {
+                continue;
+            };
+            let wait_s = (i64::from(date.0) * DAY_S - set.virtual_s).max(0) as f64 / scale;
+            let at_us = set.told_us.saturating_add((wait_s * 1e6) as u64);
+            let next = sets.get(number + 1);
+            if next.is_none_or(|next| at_us < next.told_us) {
+                return Some(at_us);
+            }
+        }
+        None
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Set>> {
+        self.sets.lock().expect("nobody panics holding it")
     }
 }

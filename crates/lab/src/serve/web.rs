@@ -15,6 +15,7 @@ use super::names::{host_names, host_of, numbered_names};
 use super::page::{self, Content, Form, Length, Links};
 use super::places::{Addresses, Places, SitePlace, path_of, push_escaped};
 use super::request::Request;
+use super::sitemap::Since;
 use super::timeline::{At, SiteTime, Timeline};
 use crate::history::History;
 use crate::web::GraphWeb;
@@ -238,6 +239,39 @@ impl Web {
         self.sites[site].time.now(moment.scale, moment.now_us)
     }
 
+    /// The pages that a host has at a moment, and since when each is as it is.
+    pub(super) fn present(&self, host: usize, moment: Moment) -> Vec<(PageId, Since)> {
+        match &self.source {
+            Source::Custom(_) => Vec::new(),
+            Source::Graph(..) => (0..self.page_count())
+                .map(PageId)
+                .filter(|page| self.places.host(*page) as usize == host)
+                .map(|page| (page, Since::Recorded(GRAPH_MODIFIED_S)))
+                .collect(),
+            Source::Histories(histories) => {
+                let mut present = Vec::new();
+                let of_host = |(_, site): &(usize, &Site)| site.host as usize == host;
+                for (number, site) in self.sites.iter().enumerate().filter(of_host) {
+                    let (history, timeline) = &histories[number];
+                    let Some(snapshot) = self.snapshot(number, moment) else {
+                        continue;
+                    };
+                    for own in (0..site.pages).map(PageId) {
+                        let Some((_, since)) = timeline.at(own, snapshot) else {
+                            continue;
+                        };
+                        let since = match site.time.shown_us(since, moment.scale) {
+                            Some(us) => Since::Shown(us),
+                            None => Since::Recorded(modified_s(history, since)),
+                        };
+                        present.push((PageId(site.first + own.0), since));
+                    }
+                }
+                present
+            }
+        }
+    }
+
     /// The date of a snapshot, for people.
     pub(super) fn date(&self, site: usize, snapshot: usize) -> Option<String> {
         self.sites[site]
@@ -326,9 +360,7 @@ impl Web {
         let more = if form == Form::Html { more } else { &[] };
         let more = self.more_links(site, page, more);
         let body = self.body(form, content, (links, first, more), request);
-        // Snapshots of one day must differ for If-Modified-Since.
-        let day = u64::try_from(history.dates[since].0).unwrap_or(0);
-        let modified_s = day * DAY_S + since as u64 % DAY_S;
+        let modified_s = modified_s(history, since);
         let etag = format!("\"{:016x}-{:x}\"", record.raw, version.0);
         Some(Answer::ok(form.content_type(), body).conditional(request, etag, modified_s))
     }
@@ -368,6 +400,12 @@ impl Web {
         }
         push_escaped(&path, out);
     }
+}
+
+/// When a snapshot was, in seconds of 1970. Snapshots of one day must differ for If-Modified-Since.
+fn modified_s(history: &History, snapshot: usize) -> u64 {
+    let day = u64::try_from(history.dates[snapshot].0).unwrap_or(0);
+    day * DAY_S + snapshot as u64 % DAY_S
 }
 
 impl fmt::Debug for Source {

@@ -7,6 +7,7 @@ mod discovery_folds;
 mod discovery_policies;
 mod discovery_truth;
 mod generated_histories;
+mod keep;
 mod liveness_costs;
 mod old_webs;
 mod partial_records;

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use turnstone_frontier::{Change, Fault, HostId, PageId, Tick, Visit};
 use turnstone_pagestore::{
-    Capture, Entry, Facts, Links, NewPage, Outcome, PageState, Position, Settled, Store, StoreError,
+    Capture, Entry, Facts, Hint, Links, NewPage, Outcome, PageState, Position, Settled, Store,
+    StoreError,
 };
 
 /// Something that happens to a crawl, with ids taken modulo what is known.
@@ -16,6 +17,8 @@ pub(crate) enum Deed {
     Move(u32, u32),
     Hold(u32, u64),
     Robots(u8, Vec<u8>),
+    Hint(u32, u32, u64),
+    Round(u64),
     Write,
 }
 
@@ -29,6 +32,9 @@ pub(crate) fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         1 => (any::<u32>(), any::<u32>()).prop_map(|(page, to)| Deed::Move(page, to)),
         1 => (any::<u32>(), any::<u64>()).prop_map(|(host, until)| Deed::Hold(host, until)),
         1 => (any::<u8>(), any::<Vec<u8>>()).prop_map(|(of, record)| Deed::Robots(of, record)),
+        1 => (any::<u32>(), any::<u32>(), any::<u64>())
+            .prop_map(|(page, by, changed_s)| Deed::Hint(page, by, changed_s)),
+        1 => any::<u64>().prop_map(Deed::Round),
         2 => Just(Deed::Write),
     ];
     prop::collection::vec(deed, 1..60)
@@ -75,7 +81,23 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
             };
             store.append(tick, &entry);
         }
+        Deed::Round(budget) => {
+            let entry = Entry::Round {
+                question: "keep",
+                round: store.index().rounds("keep"),
+                budget: *budget,
+            };
+            store.append(tick, &entry);
+        }
         _ if pages == 0 => {}
+        Deed::Hint(number, by, changed_s) => {
+            let hint = Hint {
+                page: page(*number),
+                by: page(*by),
+                changed_s: *changed_s,
+            };
+            store.append(tick, &Entry::Hint(hint));
+        }
         Deed::HandOut(number) => {
             store.append(
                 tick,
@@ -181,7 +203,8 @@ pub(crate) fn told(store: &Store) -> String {
         let state = index.state(page);
         writeln!(
             out,
-            "{page} {url} {state:?} {links:?} {outcome:?} {copy:?} {refusal:?}"
+            "{page} {url} {state:?} {links:?} {outcome:?} {copy:?} {refusal:?} {:?}",
+            index.hint(page)
         )
         .unwrap();
     }
@@ -193,5 +216,7 @@ pub(crate) fn told(store: &Store) -> String {
         writeln!(out, "{authority} {:?}", store.robots(authority).unwrap()).unwrap();
     }
     writeln!(out, "{:?} {:?}", index.tally(), index.latest()).unwrap();
+    let (rounds, last) = (index.rounds("keep"), index.round_at("keep"));
+    writeln!(out, "{rounds} rounds, the last at {last:?}").unwrap();
     out
 }

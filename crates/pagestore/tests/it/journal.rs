@@ -88,11 +88,11 @@ fn other_files_and_newer_formats_are_refused() {
     let journal = folder.path().join("store/journal");
     let whole = std::fs::read(&journal).unwrap();
     let mut newer = whole.clone();
-    newer[8] = 2;
+    newer[8] = 3;
     std::fs::write(&journal, &newer).unwrap();
     let error = Store::open(folder.path(), "a test").unwrap_err();
     assert!(
-        matches!(error, StoreError::Newer { found: 2, .. }),
+        matches!(error, StoreError::Newer { found: 3, .. }),
         "{error}"
     );
     for bytes in [&whole[..20], b"a text that somebody left here, long enough"] {
@@ -100,6 +100,28 @@ fn other_files_and_newer_formats_are_refused() {
         let error = Store::open(folder.path(), "a test").unwrap_err();
         assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
     }
+}
+
+/// A journal of the first version is read as it is, and becomes one of this when it is taken over.
+#[test]
+fn the_first_version_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = small_crawl(folder.path()).pop().unwrap().1;
+    let journal = folder.path().join("store/journal");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    assert_eq!(bytes[8], 2);
+    bytes[8] = 1;
+    std::fs::write(&journal, &bytes).unwrap();
+    assert_eq!(told(&Store::look(folder.path()).unwrap()), state);
+    assert_eq!(std::fs::read(&journal).unwrap(), bytes, "only looked at");
+    let mut store = Store::open(folder.path(), "a test").unwrap();
+    assert_eq!(told(&store), state);
+    perform(&mut store, &Deed::Hint(0, 1, 77), Tick(99)).unwrap();
+    store.write().unwrap();
+    let state = told(&store);
+    drop(store);
+    assert_eq!(std::fs::read(&journal).unwrap()[8], 2);
+    assert_eq!(told(&Store::open(folder.path(), "a test").unwrap()), state);
 }
 
 proptest! {

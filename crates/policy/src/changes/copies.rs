@@ -67,7 +67,10 @@ impl Copies {
                 page,
                 fault: Fault::Unknown | Fault::Refused | Fault::Lost,
             } => (page, None),
-            Event::Discovered { .. } | Event::Held { .. } | Event::Round { .. } => return None,
+            Event::Discovered { .. }
+            | Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Round { .. } => return None,
         };
         let age_days = self.age_days(page, now);
         if changed.is_some() {

@@ -190,7 +190,7 @@ impl Policy for LNeighbor {
                 }
                 self.settle(page, ranking);
             }
-            Event::Held { .. } | Event::Round { .. } => {}
+            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
         }
     }
 

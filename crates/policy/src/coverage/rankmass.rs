@@ -185,7 +185,7 @@ impl Policy for RankMass {
                 Fault::Lost => ranking.queue(page),
             },
             Event::Moved { page, to } => self.forward(page, to, ranking),
-            Event::Held { .. } | Event::Round { .. } => return,
+            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
         }
         self.settle(links, ranking);
     }

@@ -309,7 +309,8 @@ impl Policy for Bandit {
             Event::Fetched { .. }
             | Event::Failed { .. }
             | Event::Moved { .. }
-            | Event::Held { .. } => {}
+            | Event::Held { .. }
+            | Event::Hinted { .. } => {}
         }
     }
 

@@ -103,7 +103,10 @@ pub(crate) fn settle(event: &Event<'_>, ranking: &mut Ranking) {
         Event::Fetched { page, .. } | Event::Failed { page, .. } | Event::Moved { page, .. } => {
             ranking.take(page);
         }
-        Event::Discovered { .. } | Event::Held { .. } | Event::Round { .. } => {}
+        Event::Discovered { .. }
+        | Event::Held { .. }
+        | Event::Hinted { .. }
+        | Event::Round { .. } => {}
     }
 }
 
@@ -125,7 +128,10 @@ impl<S: Statistic> Policy for HistoryBased<S> {
                 fault: Fault::Gone,
             } if self.recrawl => self.statistic.presence(page, false),
             Event::Round { round, budget } => self.begin(round, budget, ranking),
-            Event::Failed { .. } | Event::Moved { .. } | Event::Held { .. } => {}
+            Event::Failed { .. }
+            | Event::Moved { .. }
+            | Event::Held { .. }
+            | Event::Hinted { .. } => {}
         }
     }
 

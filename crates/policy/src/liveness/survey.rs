@@ -160,9 +160,10 @@ impl Survey {
                     Learnt::default()
                 }
             },
-            Event::Discovered { .. } | Event::Held { .. } | Event::Round { .. } => {
-                Learnt::default()
-            }
+            Event::Discovered { .. }
+            | Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Round { .. } => Learnt::default(),
         }
     }
 

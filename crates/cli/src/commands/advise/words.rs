@@ -15,6 +15,7 @@ pub(super) fn title(question: Question) -> &'static str {
         Question::Liveness => "Liveness: in which order to look for what is still there",
         Question::Discovery => "Discovery: which known pages to fetch again for the new ones",
         Question::Changes => "Changes: which stored pages to fetch again",
+        Question::Keep => "Keep: how to split one budget",
     }
 }
 
@@ -25,7 +26,7 @@ fn figure(question: Question, figure: f64) -> String {
         Question::Coverage => whole(figure.round() as u64),
         Question::Importance => format!("{figure:.2} %"),
         Question::Liveness => format!("{figure:.2}"),
-        Question::Discovery | Question::Changes => percent(figure),
+        Question::Discovery | Question::Changes | Question::Keep => percent(figure),
     }
 }
 
@@ -119,6 +120,7 @@ pub(super) fn command(advice: &Advice, directory: &Path) -> Option<String> {
         Question::Liveness => format!("turnstone revive {directory} --policy {policy}"),
         Question::Discovery => format!("turnstone discover {directory} --policy {policy}"),
         Question::Changes => format!("turnstone refresh {directory} --policy {policy}"),
+        Question::Keep => format!("turnstone keep {directory} --policy {policy}"),
     })
 }
 

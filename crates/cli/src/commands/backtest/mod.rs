@@ -4,6 +4,7 @@ mod changes;
 mod coverage;
 mod discovery;
 mod importance;
+mod keep;
 mod liveness;
 mod pictures;
 mod trap;
@@ -31,6 +32,8 @@ pub(crate) enum Backtest {
     Discovery(discovery::Discovery),
     /// Of the stored pages a policy fetches again, how many have changed, and how fresh is the store?
     Changes(Box<changes::Changes>),
+    /// How current and complete is a store kept for a year with a small part of a full recrawl?
+    Keep(Box<keep::Keep>),
 }
 
 impl Backtest {
@@ -42,6 +45,7 @@ impl Backtest {
             Self::Liveness(command) => command.run(output),
             Self::Discovery(command) => command.run(output),
             Self::Changes(command) => command.run(output),
+            Self::Keep(command) => command.run(output),
         }
     }
 }

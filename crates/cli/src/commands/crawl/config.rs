@@ -58,6 +58,9 @@ pub(crate) struct Config {
     /// Whether pages are kept in WARC files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warc: Option<bool>,
+    /// How a store is kept current.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) keep: KeepConfig,
 }
 
 /// When to stop: whichever comes first.
@@ -142,6 +145,30 @@ pub(crate) struct LimitsConfig {
     /// Pages of one URL pattern fetched before one must have brought anything new; 0 for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pattern_trust: Option<u32>,
+}
+
+/// How a store is kept current.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct KeepConfig {
+    /// Requests a second, as `0.5/s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<String>,
+    /// Requests a day, as `5000/day`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<String>,
+    /// Requests a day to one host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host_budget: Option<String>,
+    /// How long a slice is, as `1h`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) slice: Option<String>,
+    /// The least shares, each as `refresh=20%`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) floor: Vec<String>,
+    /// The policy, as a spec.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<String>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -117,6 +117,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
             archive,
             plan,
             store,
+            onlooker: None,
         };
         live::drive(parts, directory, live::Watch::default()).await
     });

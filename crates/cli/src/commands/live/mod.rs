@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
+use turnstone_crawl::{Parts, Plan, SliceNote, StopLevel, Summary};
 use turnstone_fetch::urls::{host_of, shown};
 use turnstone_fetch::{AllowPorts, AllowPrivate, Guard, Identity, Limits, Refusal, Url};
 use turnstone_frontier::Policy;
@@ -176,7 +176,11 @@ pub(crate) async fn drive<P: Policy + 'static>(
     let (stop, told) = watch::channel(StopLevel::Run);
     let (crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
     let signals = tokio::spawn(signals(stop, watch.enough.clone()));
-    let view = tokio::spawn(view::show(progress, directory.to_owned(), watch.line));
+    let view = tokio::spawn(view::show(
+        progress,
+        directory.to_owned(),
+        (watch.line, watch.slice),
+    ));
     // As a task among the others: a page that came wakes it without a call to the kernel.
     let summary = tokio::spawn(crawl.run(told)).await;
     let summary = summary.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic()));
@@ -206,9 +210,14 @@ pub(crate) async fn told_to_end() {
 pub(crate) struct Watch {
     /// A line of its own in the view.
     pub(crate) line: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Says in a line what came of a slice, for standard output.
+    pub(crate) slice: Option<TellSlice>,
     /// Ends the crawl cleanly once it says yes.
     pub(crate) enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
+
+/// A slice in a line.
+pub(crate) type TellSlice = Arc<dyn Fn(&SliceNote) -> String + Send + Sync>;
 
 /// How often [`Watch::enough`] is asked.
 const ENOUGH_EVERY: Duration = Duration::from_millis(50);

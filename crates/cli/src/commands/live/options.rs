@@ -1,7 +1,7 @@
 //! Flags of the commands that go on with a crawl directory: each overrules `turnstone.toml` for
 //! this run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -43,6 +43,16 @@ pub(crate) struct LiveOptions {
 }
 
 impl LiveOptions {
+    /// Where hosts are, if DNS is not to be asked.
+    pub(crate) fn hosts_file(&self) -> Option<&Path> {
+        self.hosts_file.as_deref()
+    }
+
+    /// How many times faster than time the crawl's clock runs.
+    pub(crate) fn clock_scale(&self) -> u32 {
+        self.clock_scale
+    }
+
     /// What was asked when the crawl began, overruled.
     pub(crate) fn over(&self, config: &mut Config) {
         fn over<T: Clone>(value: &mut Option<T>, flag: &Option<T>) {

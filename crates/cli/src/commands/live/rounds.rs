@@ -64,6 +64,7 @@ pub(crate) fn ask(
     }
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
+    plan.sitemaps = round.question == fold::DISCOVER;
     plan.round = Some(round);
     let surveys = survey.is_some();
     plan.survey = survey;
@@ -103,6 +104,7 @@ pub(crate) fn ask(
             identity,
             plan,
             store,
+            onlooker: None,
         };
         drive(parts, directory, watch).await
     });

@@ -12,6 +12,7 @@ use turnstone_crawl::Progress;
 use turnstone_lab::number::whole;
 
 use crate::commands::crawl::summary::{Proven, bytes, upper_bound};
+use crate::commands::keep::slice;
 
 /// Where a running crawl says how it does.
 pub(crate) const STATUS_FILE: &str = "store/status.json";
@@ -26,12 +27,16 @@ const SAID_MAX: usize = 10;
 pub(super) async fn show(
     mut progress: watch::Receiver<Progress>,
     directory: PathBuf,
-    line: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    (line, tell_slice): (
+        Option<Arc<dyn Fn() -> String + Send + Sync>>,
+        Option<super::TellSlice>,
+    ),
 ) {
     let terminal = std::io::stderr().is_terminal().then(lines);
     let mut written: Option<Instant> = None;
     let mut said: Vec<String> = Vec::new();
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
+    let mut told: Option<u32> = None;
     while progress.changed().await.is_ok() {
         let now = progress.borrow_and_update().clone();
         let moment = Instant::now();
@@ -45,6 +50,13 @@ pub(super) async fn show(
             terminal.set_message(text);
             terminal.tick();
         }
+        for note in &now.past_slices {
+            let is_news = told.is_none_or(|last| note.slice.round > last);
+            if let Some(tell) = tell_slice.as_ref().filter(|_| is_news) {
+                told = Some(note.slice.round);
+                print_line(&tell(note), terminal.as_ref());
+            }
+        }
         if terminal.is_none() {
             say_once(&now, &mut said);
         }
@@ -56,6 +68,17 @@ pub(super) async fn show(
     write(&directory, &progress.borrow(), (0.0, 0.0));
     if let Some(terminal) = terminal {
         terminal.finish_and_clear();
+    }
+}
+
+/// Prints a line above what the terminal shows. A reader who went away is no error.
+fn print_line(line: &str, terminal: Option<&ProgressBar>) {
+    let print = || {
+        let _ = writeln!(std::io::stdout(), "{line}");
+    };
+    match terminal {
+        Some(terminal) => terminal.suspend(print),
+        None => print(),
     }
 }
 
@@ -115,6 +138,15 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
     if let Some(coverage) = now.coverage {
         text += &format!("\ncoverage {}", Proven::of(coverage).bar());
     }
+    if let Some(note) = &now.slice {
+        let slice = slice::json(note);
+        text += &format!(
+            "\nslice {}: {}\n{}",
+            note.slice.round,
+            slice::requests(&slice),
+            slice::table(&slice).trim_end()
+        );
+    }
     if let Some(warning) = &now.warning {
         text += &format!("\n{warning}");
     }
@@ -142,6 +174,7 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "durable_fetches": now.durable_fetches,
         "guaranteed": now.coverage.map(|coverage| coverage.guaranteed_fraction()),
         "upper_bound": now.coverage.map(upper_bound),
+        "slice": now.slice.as_ref().map(slice::json),
         "paused": now.paused,
     });
     let path = directory.join(STATUS_FILE);

@@ -11,6 +11,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A crawl directory and the command that crawls into it.
 pub(crate) struct Crawler {
     folder: tempfile::TempDir,
+    /// The command, and whether the directory is an option of it.
+    verb: &'static str,
     arguments: Vec<String>,
 }
 
@@ -19,6 +21,7 @@ impl Crawler {
     pub(crate) fn new(arguments: &str) -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
+            verb: "crawl",
             arguments: arguments.split_whitespace().map(str::to_owned).collect(),
         }
     }
@@ -27,7 +30,16 @@ impl Crawler {
     pub(crate) fn resume(other: Self, arguments: &str) -> Self {
         Self {
             folder: other.folder,
+            verb: "crawl",
             arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Keeps the directory of another current.
+    pub(crate) fn keep(other: Self, arguments: &str) -> Self {
+        Self {
+            verb: "keep",
+            ..Self::resume(other, arguments)
         }
     }
 
@@ -41,6 +53,11 @@ impl Crawler {
         fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default()
     }
 
+    /// What the process printed, all in all.
+    pub(crate) fn printed(&self) -> String {
+        fs::read_to_string(self.folder.path().join("stdout")).unwrap_or_default()
+    }
+
     /// Starts the crawl, or goes on with it.
     pub(crate) fn start(&self) -> Running {
         self.start_with(&[])
@@ -49,8 +66,11 @@ impl Crawler {
     /// The same, with further arguments.
     pub(crate) fn start_with(&self, more: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_turnstone"));
-        command.arg("crawl").args(&self.arguments).args(more);
-        command.arg("--output").arg(self.directory());
+        command.arg(self.verb).args(&self.arguments).args(more);
+        if self.verb == "crawl" {
+            command.arg("--output");
+        }
+        command.arg(self.directory());
         self.start_as(command)
     }
 
@@ -61,9 +81,14 @@ impl Crawler {
             .append(true)
             .open(self.folder.path().join("stderr"))
             .unwrap();
+        let stdout = File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("stdout"))
+            .unwrap();
         let child = command
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(stdout)
             .stderr(stderr)
             .spawn()
             .unwrap();

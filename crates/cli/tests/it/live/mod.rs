@@ -6,6 +6,7 @@
 //! | `same_as_lab` | a live crawl decides as the lab does, and its journal again alike; signals |
 //! | `refusals` | what cannot be crawled is said in one line |
 //! | `limits` | budgets bind exactly; a full disk is waited for |
+//! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
 //! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind.
@@ -16,8 +17,10 @@ mod archive_tools;
 mod audit;
 mod crawler;
 mod dice;
+mod keep;
 mod kills;
 mod limits;
+mod moving;
 mod oddities;
 mod refusals;
 mod reuse;

@@ -1,0 +1,275 @@
+//! `turnstone keep DIR`
+
+mod pace;
+pub(crate) mod slice;
+mod surroundings;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::{Value, json};
+use turnstone_crawl::fold::{self, Founding, Past};
+use turnstone_crawl::{Clock, Parts, Plan, Round, Slice, SliceNote, Summary, Until};
+use turnstone_fetch::Client;
+use turnstone_lab::number::{duration, whole};
+use turnstone_pagestore::{Position, Store};
+use turnstone_policy::{Spec, keep};
+
+use self::surroundings::Surroundings;
+use super::crawl;
+use super::crawl::config::{Config, KeepConfig};
+use super::live::{self, LiveOptions, Watch};
+use crate::exit::{Exit, Usage};
+use crate::output::Output;
+
+/// What the journal calls these rounds.
+pub(crate) const QUESTION: &str = "keep";
+
+/// Keep a store current for ever: one budget for new, changed, undiscovered and lost pages
+///
+/// Time is cut into slices, each with its budget of requests. The budget of a slice is divided among pages
+/// never fetched, stored pages that may have changed, stored pages that may lead to new ones, and pages
+/// that were not there, by what a request of each kind has brought in this directory; `turnstone status`
+/// shows the split and its reasons. Sitemaps and feeds are pages like any others, and what they say of changes
+/// counts for as much as it has proved to be true. Goes on where it was, after a kill too. Keys of [keep]
+/// in turnstone.toml have the names of the options.
+#[derive(Debug, Args)]
+pub(crate) struct Keep {
+    /// A crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The most requests in a second, as 0.5/s; they are sent that far apart [default: no limit]
+    #[arg(long, value_name = "N/s")]
+    rate: Option<String>,
+    /// The most requests in a day, robots.txt included, as 5000/day; if a rate is given too, the
+    /// stricter of both counts [default: 10000/day, or none if a rate is given]
+    #[arg(long, value_name = "N/day")]
+    budget: Option<String>,
+    /// The most requests to one host in a day [default: no limit]
+    #[arg(long, value_name = "N/day")]
+    host_budget: Option<String>,
+    /// How long a slice is; what is left of its budget is not saved up [default: 1h]
+    #[arg(long, value_name = "TIME")]
+    slice: Option<String>,
+    /// The least share of requests for an arm, whatever it brings: coverage, refresh, discovery or retest,
+    /// as refresh=20%; several with commas [default: those of the policy]
+    #[arg(long, value_name = "ARM=SHARE,…", value_delimiter = ',')]
+    floor: Vec<String>,
+    /// When to stop, counted from this start: time=8h, requests=N, rounds=N (slices); several with
+    /// commas, whichever comes first [default: never]
+    #[arg(long, value_name = "WHEN,…", value_delimiter = ',')]
+    until: Vec<String>,
+    /// How to choose pages (see `turnstone policies keep`) [default: keep]
+    #[arg(long, value_name = "SPEC")]
+    policy: Option<String>,
+    #[command(flatten)]
+    options: LiveOptions,
+}
+
+impl Keep {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let mut config = Config::read(&self.directory)?.unwrap_or_default();
+        self.options.over(&mut config);
+        let asked = self.over(config.keep.clone());
+        let spec = spec(&asked)?;
+        let mut pace = pace::pace(&asked)?;
+        let goals = pace::goals(&self.until)?;
+        pace.rounds = goals.rounds;
+        anyhow::ensure!(
+            self.directory.join("store/journal").exists(),
+            "{}: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",
+            self.directory.display()
+        );
+        if config.contact.is_none() && self.options.hosts_file().is_none() {
+            crawl::need_contact(&crawl::seeds(&config)?)?;
+        }
+        let mut store = live::open(&self.directory)?;
+        anyhow::ensure!(
+            store.index().page_count() > 0,
+            "{}: no page is known, so there is nothing to keep; crawl or import first",
+            self.directory.display()
+        );
+        let mut plan = plan(&config, &store)?;
+        plan.pace = Some(pace);
+        plan.round = Some(Round {
+            question: QUESTION.to_owned(),
+            budget: pace.budget(0),
+        });
+        plan.until = Until {
+            time: goals.time,
+            requests: (goals.requests).map(|more| store.index().tally().requests + more),
+            ..Until::default()
+        };
+        let began = store.end();
+        store.write()?;
+        let summary = self.carry_out((config, spec), plan, store, output)?;
+        self.print(&summary, began, output)?;
+        Ok(Exit::Done)
+    }
+
+    /// What the file asks for, overruled by flags.
+    fn over(&self, mut keep: KeepConfig) -> KeepConfig {
+        let over = |value: &mut Option<String>, flag: &Option<String>| {
+            if flag.is_some() {
+                value.clone_from(flag);
+            }
+        };
+        over(&mut keep.rate, &self.rate);
+        over(&mut keep.budget, &self.budget);
+        over(&mut keep.host_budget, &self.host_budget);
+        over(&mut keep.slice, &self.slice);
+        over(&mut keep.policy, &self.policy);
+        if !self.floor.is_empty() {
+            keep.floor.clone_from(&self.floor);
+        }
+        keep
+    }
+
+    fn carry_out(
+        &self,
+        (config, spec): (Config, Spec),
+        mut plan: Plan,
+        store: Store,
+        output: &Output,
+    ) -> anyhow::Result<Summary> {
+        let seed = config.random_seed.unwrap_or(1);
+        let identity = format!("{QUESTION} {spec} random={seed}");
+        let client = live::client_config(&config, &mut plan, self.options.hosts_file())?;
+        let clock = Clock::resume(store.index(), self.options.clock_scale());
+        let surroundings = Arc::new(Surroundings::of(&store)?);
+        let make = || {
+            keep::build(&spec, surroundings.clone(), seed)
+                .expect("it was looked at when it was read")
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .context("cannot start the network runtime")?;
+        let summary = runtime.block_on(async {
+            let founding = Founding {
+                plan: &plan,
+                identity: &identity,
+                past: Past::All,
+            };
+            let folded = fold::fold_on(&store, founding, make)?;
+            let archive = live::archive(&self.directory, &store, &config)?;
+            let watch = Watch {
+                slice: output.is_text().then(teller),
+                ..Watch::default()
+            };
+            let parts = Parts {
+                identity,
+                folded,
+                client: Client::new(client)?,
+                clock,
+                archive,
+                plan,
+                store,
+                onlooker: Some(surroundings.clone()),
+            };
+            live::drive(parts, &self.directory, watch).await
+        });
+        runtime.shutdown_timeout(Duration::from_millis(100));
+        summary
+    }
+
+    fn print(&self, summary: &Summary, began: Position, output: &Output) -> anyhow::Result<()> {
+        let store = Store::look(&self.directory)?;
+        let kept = kept(&store, began)?;
+        let all_in_all = slice::json(&SliceNote {
+            slice: kept,
+            began_s: 0,
+            split: None,
+        });
+        let mut document = crawl::summary::document(summary, &self.directory);
+        let (ended, last) = match &summary.slices {
+            Some((ended, note)) => (*ended, slice::json(note)),
+            None => (0, Value::Null),
+        };
+        if let Value::Object(all) = &mut document {
+            all.insert("slices".into(), json!(ended));
+            all.insert("slice".into(), last.clone());
+            for key in ["requests", "new", "changed", "unchanged", "gone", "hints"] {
+                all.insert(format!("kept_{key}"), all_in_all[key].clone());
+            }
+        }
+        output.result(&document, || {
+            format!(
+                "{}: {} slices in {}, {} requests: {}; stopped by {}\n\n{}",
+                self.directory.display(),
+                whole(ended),
+                duration(summary.running.as_secs_f64()),
+                whole(kept.requests),
+                slice::counts(&all_in_all),
+                summary.stop.name(),
+                slice::table(&last),
+            )
+        })
+    }
+}
+
+/// The policy with its floors.
+fn spec(asked: &KeepConfig) -> anyhow::Result<Spec> {
+    let mut text = asked.policy.clone().unwrap_or_else(|| "keep".to_owned());
+    for floor in &asked.floor {
+        let wrong = |what: &str| Usage::of("--floor", format!("'{floor}': {what}"));
+        let (arm, share) = floor
+            .split_once('=')
+            .ok_or_else(|| wrong("give an arm and a share, as refresh=20%"))?;
+        let known = turnstone_frontier::Arm::ALL;
+        if !known.iter().any(|known| known.name() == arm) {
+            return Err(wrong("there are coverage, refresh, discovery and retest").into());
+        }
+        let share = match share.strip_suffix('%') {
+            Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+            None => share.parse(),
+        };
+        let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+        let share = share.ok_or_else(|| wrong("give a share from 0% to 100%"))?;
+        text += if text.contains(':') { "," } else { ":" };
+        text += &format!("{arm}={share}");
+    }
+    let spec: Spec = text.parse()?;
+    keep::check(&spec)?;
+    Ok(spec)
+}
+
+/// What belongs to the crawl, and how gently it is asked. A directory that says nothing of it, as after
+/// an import, is kept within the hosts it knows.
+fn plan(config: &Config, store: &Store) -> anyhow::Result<Plan> {
+    let mut config = config.clone();
+    let asked = &config.scope;
+    let nothing_asked = config.seeds.is_empty()
+        && asked.hosts.is_empty()
+        && asked.sites.is_empty()
+        && asked.prefixes.is_empty()
+        && asked.include.is_empty()
+        && asked.everywhere != Some(true);
+    if nothing_asked {
+        let index = store.index();
+        let hosts = (0..index.host_count()).map(turnstone_frontier::HostId::from_index);
+        config.scope.hosts = hosts.map(|host| index.host_name(host).to_owned()).collect();
+    }
+    let seeds = crawl::seeds(&config)?;
+    let mut plan = crawl::plan(&config, &seeds, false)?;
+    plan.sitemaps = true;
+    Ok(plan)
+}
+
+/// Tells of a slice that ended.
+fn teller() -> live::TellSlice {
+    Arc::new(|note: &SliceNote| slice::line(&slice::json(note)))
+}
+
+/// What came of all that was asked for from a place in the journal on, as if it were one slice.
+fn kept(store: &Store, began: Position) -> anyhow::Result<Slice> {
+    let mut kept = Slice::default();
+    let mut scan = store.scan(began);
+    while let Some((_, _, entry)) = scan.next()? {
+        kept.count(&entry);
+    }
+    Ok(kept)
+}

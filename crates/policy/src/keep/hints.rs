@@ -1,0 +1,126 @@
+//! What hints are worth: how many of a site's changes it announces, and how many of its
+//! announcements are false.
+//!
+//! A site that announces a share λ of its changes, with false hints at rate ν beside, leaves α =
+//! (1−λ)Δ silent changes a day and gives γ = λΔ + ν hints (Busa-Fekete et al. 2025). The chance
+//! that our copy is still current is then e^(−αt) · (ν/γ)^n after t days with n hints: time without
+//! a hint counts for less where changes are announced, and every hint adds ln(γ/ν) to what has
+//! built up. λ and ν are learnt per site: λ from the changes we found that had been announced, ν
+//! from the hints that had no change behind them. A site that never hinted has λ = 0, and nothing
+//! is different from a site without hints.
+//!
+//! Where we depart: the paper values a page by series over the hints still to come; we put what
+//! has built up into the value for pages without hints.
+//!
+//! Cost: O(1) a fetch; 32 bytes a site.
+
+use std::io;
+
+use turnstone_frontier::{Restore, Save};
+
+use super::steady::ln;
+
+/// How much a first belief weighs, in fetches.
+const DOUBT: f64 = 2.0;
+/// Before anything is known, half of all hints are believed.
+const PRECISION: f64 = 0.5;
+/// False hints a day are at least so many, so that no single hint is certain.
+const FALSE_MIN: f64 = 1e-4;
+/// No hints add more than so much together: a copy is then stale but for one in 10¹³.
+const BUILT_UP_MAX: f64 = 30.0;
+
+/// What was seen of one site's hints.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Site {
+    /// Fetches after a hint, and how many of them found a change.
+    hinted: f64,
+    true_hints: f64,
+    /// Changes found.
+    changes: f64,
+    /// Days for which copies were watched.
+    days: f64,
+}
+
+/// All sites' hints.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    sites: Vec<Site>,
+}
+
+/// What a fetch said about the hints before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proof {
+    pub(super) hinted: bool,
+    pub(super) changed: bool,
+    pub(super) days: f64,
+}
+
+impl Hints {
+    /// A stored page was fetched again.
+    pub(super) fn learn(&mut self, site: u32, proof: Proof) {
+        if self.sites.len() <= site as usize {
+            self.sites.resize(site as usize + 1, Site::default());
+        }
+        let seen = &mut self.sites[site as usize];
+        seen.days += proof.days;
+        seen.changes += f64::from(u8::from(proof.changed));
+        if proof.hinted {
+            seen.hinted += 1.0;
+            seen.true_hints += f64::from(u8::from(proof.changed));
+        }
+    }
+
+    /// The share of changes that are announced. None are until a hint was proven.
+    pub(super) fn recall(&self, site: u32) -> f64 {
+        let seen = self.site(site);
+        seen.true_hints / (seen.changes + DOUBT)
+    }
+
+    /// False hints a day and page.
+    fn false_rate(&self, site: u32) -> f64 {
+        let seen = self.site(site);
+        let false_hints = seen.hinted - seen.true_hints;
+        ((false_hints + DOUBT * (1.0 - PRECISION)) / (seen.days + DOUBT / FALSE_MIN * 0.01))
+            .max(FALSE_MIN)
+    }
+
+    /// What has built up against a copy: so many changes were expected since, and so many hints
+    /// came. `rate` is how often the page changes a day.
+    pub(super) fn built_up(&self, site: u32, expected: f64, rate: f64, hints: u16) -> f64 {
+        let recall = self.recall(site);
+        let silent = (1.0 - recall) * expected;
+        if hints == 0 {
+            return silent;
+        }
+        let false_rate = self.false_rate(site);
+        // Until a hint was proven the site's announcements are taken at the first belief.
+        let announced = recall.max(PRECISION * DOUBT / (self.site(site).hinted + DOUBT)) * rate;
+        let each = ln((announced + false_rate) / false_rate);
+        (silent + each * f64::from(hints)).min(silent + BUILT_UP_MAX)
+    }
+
+    fn site(&self, site: u32) -> Site {
+        self.sites.get(site as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let sites: Vec<((f64, f64), (f64, f64))> = self
+            .sites
+            .iter()
+            .map(|s| ((s.hinted, s.true_hints), (s.changes, s.days)))
+            .collect();
+        sites.save(out)
+    }
+
+    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
+        let sites: Vec<((f64, f64), (f64, f64))> = Restore::restore(saved)?;
+        let site = |((hinted, true_hints), (changes, days))| Site {
+            hinted,
+            true_hints,
+            changes,
+            days,
+        };
+        self.sites = sites.into_iter().map(site).collect();
+        Ok(())
+    }
+}

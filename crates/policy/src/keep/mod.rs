@@ -1,0 +1,146 @@
+//! Keep: hold a store complete and current for ever, with one budget.
+//!
+//! Time goes in rounds (an hour, a day), each announced by
+//! [`Event::Round`](turnstone_frontier::Event::Round) with a number of requests. They are spent on
+//! four *arms*: known pages never fetched (coverage), stored pages that may have changed (refresh),
+//! stored pages that may link to new ones (discovery), and pages that were gone (retest). [`Keep`]
+//! divides them by what each request is expected to bring, corrected by what such requests were seen
+//! to bring; [`Uniform`](baseline::Uniform) and [`Interval`](baseline::Interval) are what crawlers do
+//! today, for comparison.
+//!
+//! The driver discovers every page it knows, reports every fetch with its links, and stops handing
+//! out at the round's budget.
+
+mod accounts;
+pub mod baseline;
+mod beliefs;
+mod bursts;
+mod choice;
+mod hints;
+mod page;
+mod policy;
+mod rates;
+mod returns;
+mod settings;
+mod sources;
+mod steady;
+
+use std::sync::Arc;
+
+use turnstone_frontier::{PageId, Policy};
+
+use crate::catalog::{ParameterInfo, PolicyInfo, Question};
+use crate::spec::{Spec, SpecError};
+pub use policy::Keep;
+pub use settings::Settings;
+
+/// What a driver knows of pages beside their events.
+pub trait Surroundings: Send + Sync {
+    /// The directory of a page, by a number of its own: pages of one directory are expected to
+    /// change alike. Asked once, when the page is discovered. A page must have the same number in
+    /// every process that opens the crawl, so number directories in the order of their first pages.
+    /// For a page without, those that the same page first linked to are taken together.
+    fn group(&self, page: PageId) -> Option<u32>;
+
+    /// What a page matters, 1 being the average. Asked at every round; where decisions are to be
+    /// made again from a journal it must answer as it did then.
+    fn importance(&self, page: PageId) -> f64 {
+        let _ = page;
+        1.0
+    }
+}
+
+/// Nothing is known but events.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn group(&self, _: PageId) -> Option<u32> {
+        None
+    }
+}
+
+/// The catalogue entries.
+pub const POLICIES: &[PolicyInfo] = &[
+    PolicyInfo {
+        name: "keep",
+        questions: &[Question::Keep],
+        summary: "one budget split among coverage, refresh, discovery and re-tests by their gain",
+        paper: "ours: crawl values (Olston and Pandey 2008), hints (Busa-Fekete et al. 2025), \
+                posteriors of sources (2023), one currency",
+        cost: "O(pages) per round, O(links) per fetch, 76 bytes per page",
+        parameters: settings::PARAMETERS,
+    },
+    PolicyInfo {
+        name: "uniform",
+        questions: &[Question::Keep],
+        summary: "new pages as they come, then all known pages in turn",
+        paper: "folklore",
+        cost: "O(pages) per round, 20 bytes per page",
+        parameters: &[],
+    },
+    PolicyInfo {
+        name: "interval",
+        questions: &[Question::Keep],
+        summary: "new pages as they come, then the pages most overdue, by intervals that shrink \
+                  after a change and grow after none",
+        paper: "Apache Nutch, AdaptiveFetchSchedule",
+        cost: "O(pages) per round, 24 bytes per page",
+        parameters: &[
+            ParameterInfo {
+                name: "shrink",
+                default: "0.2",
+                meaning: "what an interval shrinks by after a change, as a share of itself",
+            },
+            ParameterInfo {
+                name: "grow",
+                default: "0.4",
+                meaning: "what it grows by after none",
+            },
+            ParameterInfo {
+                name: "initial",
+                default: "30",
+                meaning: "the first interval, in days",
+            },
+        ],
+    },
+];
+
+/// Makes the policy that a spec names.
+pub fn build(
+    spec: &Spec,
+    surroundings: Arc<dyn Surroundings>,
+    seed: u64,
+) -> Result<Box<dyn Policy>, SpecError> {
+    let info = spec.find(Question::Keep)?;
+    Ok(match info.name {
+        "keep" => Box::new(Keep::new(Settings::read(spec)?, surroundings, seed)),
+        "uniform" => Box::new(baseline::InTurn::new(baseline::Uniform)),
+        "interval" => {
+            let share = |name, default| {
+                settings::number(
+                    spec,
+                    name,
+                    default,
+                    "a number above 0 and below 1",
+                    |share| share > 0.0 && share < 1.0,
+                )
+            };
+            let wanted = "a number of days above 0 and at most 365";
+            let rule = baseline::Interval::new(baseline::Steps {
+                shrink: share("shrink", 0.2)?,
+                grow: share("grow", 0.4)?,
+                initial_days: settings::number(spec, "initial", 30.0, wanted, |days| {
+                    days > 0.0 && days <= 365.0
+                })?,
+            });
+            Box::new(baseline::InTurn::new(rule))
+        }
+        other => unreachable!("{other} is in the catalogue but cannot be built"),
+    })
+}
+
+/// Whether a spec can be built.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    build(spec, Arc::new(Nowhere), 1).map(|_| ())
+}
