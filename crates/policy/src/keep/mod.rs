@@ -68,7 +68,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "one budget split among coverage, refresh, discovery and re-tests by their gain",
         paper: "ours: crawl values (Olston and Pandey 2008), hints (Busa-Fekete et al. 2025), \
                 posteriors of sources (2023), one currency",
-        cost: "O(pages) per round, O(links) per fetch, 76 bytes per page",
+        cost: "O(pages) per round, O(links) per fetch, 60 bytes per page",
         parameters: settings::PARAMETERS,
     },
     PolicyInfo {

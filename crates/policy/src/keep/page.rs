@@ -1,6 +1,6 @@
 //! What is remembered of one page: its copy, its history, where it belongs.
 //!
-//! Cost: 72 bytes a page.
+//! Cost: 56 bytes a page.
 
 use std::io;
 

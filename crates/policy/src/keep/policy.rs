@@ -6,7 +6,7 @@
 //! asked for, with all that it brought; one that was not planned (asked for before a restart, or by
 //! another policy) in the arm that fits the page.
 //!
-//! Cost: O(pages) a round with one or two exponentials a page; O(links + weeks) a fetch; 76 bytes a
+//! Cost: O(pages) a round with one or two exponentials a page; O(links + weeks) a fetch; 60 bytes a
 //! page, the entry in the ranking not counted.
 //! Invariant: every answered request of a round is booked in exactly one arm. Nothing but the
 //! events, the surroundings and the seed decides.
