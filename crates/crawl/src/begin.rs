@@ -56,10 +56,9 @@ impl<P: Policy> Crawl<P> {
             }
             self.hold_by_rules()?;
         }
-        match (self.plan.round.clone(), &self.slices) {
-            (Some(Round { budget, .. }), None) => self.announce_round(budget),
-            // A slice that is under way goes on; others begin when it is time.
-            (_, Some(_)) | (None, None) => {}
+        // A slice that is under way goes on; others begin when it is time.
+        if let (Some(Round { budget, .. }), None) = (self.plan.round.clone(), &self.slices) {
+            self.announce_round(budget);
         }
         Ok(())
     }

@@ -344,6 +344,9 @@ fn lot(seed: u64, page: PageId) -> u32 {
     ((bits ^ (bits >> 31)) >> 32) as u32
 }
 
+/// A [`GroupKey`] as it is saved: its site; whether it goes by a source, and by which.
+type SavedKey = (u32, (bool, u32));
+
 impl Policy for Keep {
     fn observe(&mut self, event: &Event<'_>, now: Tick, _: &dyn Links, ranking: &mut Ranking) {
         match *event {
@@ -403,8 +406,8 @@ impl Policy for Keep {
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         self.pages = Restore::restore(saved)?;
-        let groups: Vec<((u32, (bool, u32)), u32)> = Restore::restore(saved)?;
-        let key = |(site, (is_source, of))| {
+        let groups: Vec<(SavedKey, u32)> = Restore::restore(saved)?;
+        let key = |(site, (is_source, of)): SavedKey| {
             let by = match is_source {
                 false => By::Directory(of),
                 true => By::Source(of),

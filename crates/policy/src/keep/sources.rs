@@ -133,11 +133,12 @@ impl Sources {
     }
 
     pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let shown = |(pages, days)| Shown { pages, days };
-        self.all = shown(Restore::restore(saved)?);
+        let (pages, days) = Restore::restore(saved)?;
+        self.all = Shown { pages, days };
         for level in [&mut self.sites, &mut self.kinds] {
             let read: Vec<(f64, f64)> = Restore::restore(saved)?;
-            *level = read.into_iter().map(shown).collect();
+            let shown = read.into_iter();
+            *level = shown.map(|(pages, days)| Shown { pages, days }).collect();
         }
         if self.kinds.len() != CLASSES * CLASSES {
             return Err(corrupt("another number of kinds of pages"));

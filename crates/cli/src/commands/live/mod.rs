@@ -176,11 +176,7 @@ pub(crate) async fn drive<P: Policy + 'static>(
     let (stop, told) = watch::channel(StopLevel::Run);
     let (crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
     let signals = tokio::spawn(signals(stop, watch.enough.clone()));
-    let view = tokio::spawn(view::show(
-        progress,
-        directory.to_owned(),
-        (watch.line, watch.slice),
-    ));
+    let view = tokio::spawn(view::show(progress, directory.to_owned(), watch));
     // As a task among the others: a page that came wakes it without a call to the kernel.
     let summary = tokio::spawn(crawl.run(told)).await;
     let summary = summary.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic()));

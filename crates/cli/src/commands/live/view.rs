@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +10,7 @@ use tokio::sync::watch;
 use turnstone_crawl::Progress;
 use turnstone_lab::number::whole;
 
+use super::Watch;
 use crate::commands::crawl::summary::{Proven, bytes, upper_bound};
 use crate::commands::keep::slice;
 
@@ -27,10 +27,7 @@ const SAID_MAX: usize = 10;
 pub(super) async fn show(
     mut progress: watch::Receiver<Progress>,
     directory: PathBuf,
-    (line, tell_slice): (
-        Option<Arc<dyn Fn() -> String + Send + Sync>>,
-        Option<super::TellSlice>,
-    ),
+    watch: Watch,
 ) {
     let terminal = std::io::stderr().is_terminal().then(lines);
     let mut written: Option<Instant> = None;
@@ -44,7 +41,7 @@ pub(super) async fn show(
         past.push((moment, now.pages, now.bytes));
         if let Some(terminal) = &terminal {
             let mut text = message(&now, rates(&past));
-            if let Some(line) = &line {
+            if let Some(line) = &watch.line {
                 text = text + "\n" + &line();
             }
             terminal.set_message(text);
@@ -52,7 +49,7 @@ pub(super) async fn show(
         }
         for note in &now.past_slices {
             let is_news = told.is_none_or(|last| note.slice.round > last);
-            if let Some(tell) = tell_slice.as_ref().filter(|_| is_news) {
+            if let Some(tell) = watch.slice.as_ref().filter(|_| is_news) {
                 told = Some(note.slice.round);
                 print_line(&tell(note), terminal.as_ref());
             }
