@@ -108,7 +108,7 @@ fn much_to_cover(spec: &str) -> Told {
 
 #[test]
 fn a_floor_is_given_even_where_other_requests_are_worth_more() {
-    let without = "keep:refresh=0,discovery=0,retest=0";
+    let without = "keep:refresh=0,discovery=0,retest=0,found=0";
     for (spec, each_round, reason) in [
         (without, 0, Reason::Outbid),
         (
