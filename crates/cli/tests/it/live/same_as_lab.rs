@@ -122,7 +122,13 @@ fn check_replay(spec: &str, arguments: &str, seed: u64) {
     let crawler = Crawler::new(&format!("{} --policy {spec} {arguments}", town.arguments()));
     let mut dice = Dice(seed);
     for session in 0..6 {
-        let running = crawler.start();
+        let mut running = crawler.start();
+        if session > 0 {
+            // On a busy machine it may take long to begin.
+            let before = town.server.request_count();
+            let has_begun = || town.server.request_count() > before || running.ended().is_some();
+            until("it begins or has nothing left", has_begun);
+        }
         std::thread::sleep(std::time::Duration::from_millis(30 + dice.below(150)));
         if session % 2 == 0 {
             running.kill();
