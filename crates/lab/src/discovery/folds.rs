@@ -161,7 +161,8 @@ impl Folds {
                 .flat_map(|(ours, base)| advantages(ours, base))
                 .collect();
             let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-            (least, all.iter().sum::<f64>() / all.len().max(1) as f64)
+            let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+            (rounded(least), rounded(mean))
         };
         let better = |a: &(usize, (f64, f64)), b: &(usize, (f64, f64))| {
             let by_score = a.1.0.total_cmp(&b.1.0).then(a.1.1.total_cmp(&b.1.1));
@@ -190,6 +191,12 @@ fn advantages(ours: &Tally, base: &Tally) -> impl Iterator<Item = f64> {
     ]
     .into_iter()
     .flatten()
+}
+
+/// To nine digits, and without a sign of nothing: the last bits of a sum hang on the order of the
+/// sites, and a choice must not.
+fn rounded(advantage: f64) -> f64 {
+    (advantage * 1e9).round() / 1e9 + 0.0
 }
 
 fn nothing(plan: &Plan) -> Tallies {

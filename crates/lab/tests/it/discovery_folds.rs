@@ -65,8 +65,10 @@ fn slow_choice(outcomes: &[SiteOutcome], held_out: &[String]) -> String {
                 compare(ours.overhead_mean, base.overhead_mean, -1.0);
             }
         }
-        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+        // What is equal but for the last bits of sums is equal.
+        let rounded = |advantage: f64| (advantage * 1e9).round() / 1e9;
+        let least = rounded(all.iter().copied().fold(f64::INFINITY, f64::min));
+        let mean = rounded(all.iter().sum::<f64>() / all.len().max(1) as f64);
         if best
             .as_ref()
             .is_none_or(|best| (least, mean) > (best.0, best.1))
