@@ -47,11 +47,12 @@ pub struct Pace {
 
 impl Pace {
     /// The budget of a slice. The shares of a day that are no whole numbers come out even over
-    /// slices: in every row of slices that begins with number 0 no day gets more than it may.
+    /// slices: in every row of slices that begins with number 0 no day gets more than it may. A rate
+    /// is kept by the time between requests; its budget is rounded up, so that the slowest gets on.
     pub fn budget(&self, round: u32) -> u64 {
         let by_rate = self
             .per_second
-            .map(|rate| (rate * self.slice_ms as f64 / 1000.0) as u64);
+            .map(|rate| (rate * self.slice_ms as f64 / 1000.0).ceil() as u64);
         let by_day = self.per_day.map(|per_day| {
             let until = |rounds: u64| {
                 let part = u128::from(per_day) * u128::from(self.slice_ms) * u128::from(rounds);
@@ -440,6 +441,18 @@ mod tests {
         assert_eq!(slices.now.requests, 2);
         slices.begin(1, Tick(HOUR_MS));
         assert_eq!(slices.allows(Tick(HOUR_MS)), SEND);
+    }
+
+    #[test]
+    fn the_slowest_rate_gets_on() {
+        let pace = Pace {
+            slice_ms: 3_600_000,
+            per_second: Some(0.0001),
+            per_day: None,
+            host_per_day: None,
+            rounds: None,
+        };
+        assert_eq!(pace.budget(0), 1);
     }
 
     #[test]

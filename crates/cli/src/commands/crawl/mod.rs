@@ -11,7 +11,6 @@ pub(crate) use asked::{Crawl, plan, seeds};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use turnstone_crawl::fold::{self, Founding, Past};
 use turnstone_crawl::{Clock, Parts, Stop, Summary, Until, sow};
 use turnstone_fetch::Client;
@@ -93,10 +92,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
             directory.display()
         ));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the network runtime")?;
+    let runtime = live::runtime()?;
     let summary = runtime.block_on(async {
         let identity = chosen.identity(store.index().seeds());
         let founding = Founding {

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 use turnstone_crawl::fold::{self, Founding, Past};
@@ -144,10 +143,7 @@ impl Keep {
             keep::build(&spec, surroundings.clone(), seed)
                 .expect("it was looked at when it was read")
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .context("cannot start the network runtime")?;
+        let runtime = live::runtime()?;
         let summary = runtime.block_on(async {
             let founding = Founding {
                 plan: &plan,

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use tokio::sync::watch;
 use turnstone_crawl::{Parts, Plan, SliceNote, StopLevel, Summary};
 use turnstone_fetch::urls::{host_of, shown};
@@ -165,6 +166,14 @@ pub(crate) fn archive(
     let folder = Box::new(warc::RealFolder);
     let (writer, _) = warc::Writer::open(&directory.join("warc"), settings, ends, folder)?;
     Ok(Some((writer, namespace)))
+}
+
+/// Where a crawl runs.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the network runtime")
 }
 
 /// Runs the crawl, shows it, and ends it when told to.

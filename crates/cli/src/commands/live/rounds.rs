@@ -6,7 +6,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use turnstone_crawl::fold::{self, Founding, Past};
 use turnstone_crawl::{Clock, Parts, Plan, Round, Summary, Until};
 use turnstone_fetch::Client;
@@ -80,10 +79,7 @@ pub(crate) fn ask(
     let past = past(&mut store, clock.now())?;
     store.write()?;
     let policy = make(&store, &config)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the network runtime")?;
+    let runtime = super::runtime()?;
     let summary = runtime.block_on(async {
         let founding = Founding {
             plan: &plan,
