@@ -10,15 +10,14 @@
 
 use std::cell::{Cell, RefCell};
 
-use html5ever::Attribute;
-use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
 
-use super::elements::{get, is_inline, leaves_foreign, names_a_list, rel_of};
+use super::elements::{RawText, is_inline, leaves_foreign, names_a_list, opens_raw_text, rel_of};
 use super::fingerprint::WordStream;
 use super::page::{LinkKind, PageLimits};
 use super::refresh::parse_refresh;
 use super::srcset::parse_srcset;
+use super::tag::{Attributes, Markup, Tag};
 use crate::robots::tags::PageWishes;
 
 /// How many nested SVG and MathML islands are told apart.
@@ -95,8 +94,8 @@ impl Collector {
         self.islands.last() == Some(&Island::Foreign)
     }
 
-    fn start_tag(&mut self, tag: &Tag) -> TokenSinkResult<()> {
-        let name = &*tag.name;
+    fn start_tag(&mut self, tag: Tag<'_>) -> TokenSinkResult<()> {
+        let name = tag.name;
         if !is_inline(name) {
             self.break_words();
         }
@@ -105,24 +104,16 @@ impl Collector {
         }
         let is_foreign = self.in_foreign();
         self.enter_island(name, tag.self_closing);
-        self.collect_links(name, &tag.attrs);
+        self.collect_links(name, tag.attributes);
         if is_foreign {
             return TokenSinkResult::Continue;
         }
-        let (open, raw) = match name {
-            "title" => ("title", RawKind::Rcdata),
-            "textarea" => ("textarea", RawKind::Rcdata),
-            "style" => ("style", RawKind::Rawtext),
-            "xmp" => ("xmp", RawKind::Rawtext),
-            "iframe" => ("iframe", RawKind::Rawtext),
-            "noembed" => ("noembed", RawKind::Rawtext),
-            "noframes" => ("noframes", RawKind::Rawtext),
-            "script" => ("script", RawKind::ScriptData),
-            "plaintext" => {
-                self.mode = Mode::Plaintext;
-                return TokenSinkResult::Plaintext;
-            }
-            _ => return TokenSinkResult::Continue,
+        let Some((open, raw)) = opens_raw_text(name) else {
+            return TokenSinkResult::Continue;
+        };
+        let RawText::Until(raw) = raw else {
+            self.mode = Mode::Plaintext;
+            return TokenSinkResult::Plaintext;
         };
         if open == "title" && self.title.is_none() {
             self.title = Some(String::new());
@@ -162,71 +153,73 @@ impl Collector {
         }
     }
 
-    fn collect_links(&mut self, name: &str, attrs: &[Attribute]) {
+    fn collect_links(&mut self, name: &str, attributes: Attributes<'_>) {
         match name {
-            "a" => self.simple(LinkKind::Anchor, attrs, "href"),
-            "area" => self.simple(LinkKind::Area, attrs, "href"),
-            "frame" => self.simple(LinkKind::Frame, attrs, "src"),
-            "iframe" => self.simple(LinkKind::Iframe, attrs, "src"),
+            "a" => self.simple(LinkKind::Anchor, attributes, "href"),
+            "area" => self.simple(LinkKind::Area, attributes, "href"),
+            "frame" => self.simple(LinkKind::Frame, attributes, "src"),
+            "iframe" => self.simple(LinkKind::Iframe, attributes, "src"),
             "link" => {
-                let kind = if names_a_list(attrs) {
+                let kind = if names_a_list(attributes) {
                     LinkKind::List
                 } else {
                     LinkKind::Link
                 };
-                self.simple(kind, attrs, "href");
-                self.srcset(LinkKind::LinkSrcset, attrs, "imagesrcset");
+                self.simple(kind, attributes, "href");
+                self.srcset(LinkKind::LinkSrcset, attributes, "imagesrcset");
             }
             "img" | "image" if !self.in_foreign() => {
-                self.simple(LinkKind::Image, attrs, "src");
-                self.srcset(LinkKind::ImageSrcset, attrs, "srcset");
+                self.simple(LinkKind::Image, attributes, "src");
+                self.srcset(LinkKind::ImageSrcset, attributes, "srcset");
             }
             "source" => {
-                self.simple(LinkKind::Source, attrs, "src");
-                self.srcset(LinkKind::SourceSrcset, attrs, "srcset");
+                self.simple(LinkKind::Source, attributes, "src");
+                self.srcset(LinkKind::SourceSrcset, attributes, "srcset");
             }
-            "input" => match get(attrs, "type").unwrap_or("") {
+            "input" => match attributes.get("type").unwrap_or("") {
                 kind if kind.eq_ignore_ascii_case("image") => {
-                    self.simple(LinkKind::InputImage, attrs, "src");
+                    self.simple(LinkKind::InputImage, attributes, "src");
                 }
                 kind => self.password_field |= kind.eq_ignore_ascii_case("password"),
             },
             "video" => {
-                self.simple(LinkKind::Video, attrs, "src");
-                self.simple(LinkKind::VideoPoster, attrs, "poster");
+                self.simple(LinkKind::Video, attributes, "src");
+                self.simple(LinkKind::VideoPoster, attributes, "poster");
             }
-            "audio" => self.simple(LinkKind::Audio, attrs, "src"),
-            "track" => self.simple(LinkKind::Track, attrs, "src"),
-            "embed" => self.simple(LinkKind::Embed, attrs, "src"),
-            "object" => self.simple(LinkKind::Object, attrs, "data"),
-            "base" if self.base.is_none() => self.base = get(attrs, "href").map(str::to_owned),
-            "meta" => self.meta(attrs),
+            "audio" => self.simple(LinkKind::Audio, attributes, "src"),
+            "track" => self.simple(LinkKind::Track, attributes, "src"),
+            "embed" => self.simple(LinkKind::Embed, attributes, "src"),
+            "object" => self.simple(LinkKind::Object, attributes, "data"),
+            "base" if self.base.is_none() => self.base = attributes.get("href").map(str::to_owned),
+            "meta" => self.meta(attributes),
             _ => {}
         }
     }
 
-    fn meta(&mut self, attrs: &[Attribute]) {
-        let content = get(attrs, "content").unwrap_or("");
-        if let Some(name) = get(attrs, "name") {
+    fn meta(&mut self, attributes: Attributes<'_>) {
+        let content = attributes.get("content").unwrap_or("");
+        if let Some(name) = attributes.get("name") {
             self.wishes.add_meta(name, content, &self.agent);
         }
-        if get(attrs, "http-equiv").is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh"))
+        if attributes
+            .get("http-equiv")
+            .is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh"))
             && let Some((seconds, Some(target))) = parse_refresh(content)
         {
             self.push(LinkKind::Refresh, target, String::new(), seconds);
         }
     }
 
-    fn simple(&mut self, kind: LinkKind, attrs: &[Attribute], attr: &str) {
-        if let Some(href) = get(attrs, attr) {
-            self.push(kind, href, rel_of(attrs), 0);
+    fn simple(&mut self, kind: LinkKind, attributes: Attributes<'_>, attr: &str) {
+        if let Some(href) = attributes.get(attr) {
+            self.push(kind, href, rel_of(attributes), 0);
         }
     }
 
-    fn srcset(&mut self, kind: LinkKind, attrs: &[Attribute], attr: &str) {
-        if let Some(value) = get(attrs, attr) {
+    fn srcset(&mut self, kind: LinkKind, attributes: Attributes<'_>, attr: &str) {
+        if let Some(value) = attributes.get(attr) {
             for candidate in parse_srcset(value) {
-                self.push(kind, candidate.url, rel_of(attrs), 0);
+                self.push(kind, candidate.url, rel_of(attributes), 0);
             }
         }
     }
@@ -293,14 +286,14 @@ impl Collector {
 /// The tokenizer hands tokens to `&self`, so the collector sits in a cell.
 pub(super) struct Sink {
     collector: RefCell<Collector>,
-    tokens: Cell<u64>,
+    constructs: Cell<u64>,
 }
 
 impl Sink {
     pub(super) fn new(collector: Collector) -> Sink {
         Sink {
             collector: RefCell::new(collector),
-            tokens: Cell::new(0),
+            constructs: Cell::new(0),
         }
     }
 
@@ -312,14 +305,29 @@ impl Sink {
         self.collector.borrow().mode
     }
 
-    /// How many tokens came so far.
-    pub(super) fn tokens(&self) -> u64 {
-        self.tokens.get()
+    /// How many comments and doctypes came so far.
+    pub(super) fn constructs(&self) -> u64 {
+        self.constructs.get()
+    }
+
+    /// Whether we are inside SVG or MathML.
+    pub(super) fn in_foreign(&self) -> bool {
+        self.collector.borrow().in_foreign()
+    }
+
+    /// Takes a tag that came past the tokenizer, and leads to no raw text.
+    pub(super) fn markup(&self, markup: &Markup<'_>) {
+        let mut collector = self.collector.borrow_mut();
+        match *markup {
+            Markup::Start(tag) => {
+                let _ = collector.start_tag(tag);
+            }
+            Markup::End(name) => collector.end_tag(name),
+        }
     }
 
     /// Takes text that came past the tokenizer.
     pub(super) fn text(&self, text: &str) {
-        self.tokens.set(self.tokens.get() + 1);
         self.collector.borrow_mut().characters(text);
     }
 
@@ -333,26 +341,31 @@ impl TokenSink for Sink {
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
         let mut collector = self.collector.borrow_mut();
-        if !matches!(token, Token::ParseError(_)) {
-            self.tokens.set(self.tokens.get() + 1);
-        }
         match token {
             Token::TagToken(tag) if tag.kind == TagKind::StartTag => {
-                return collector.start_tag(&tag);
+                let attributes: Vec<_> = tag
+                    .attrs
+                    .iter()
+                    .map(|attribute| (&*attribute.name.local, &*attribute.value))
+                    .collect();
+                return collector.start_tag(Tag {
+                    name: &tag.name,
+                    attributes: Attributes(&attributes),
+                    self_closing: tag.self_closing,
+                });
             }
             Token::TagToken(tag) => collector.end_tag(&tag.name),
             Token::CharacterTokens(text) => collector.characters(&text),
-            Token::DoctypeToken(_)
-            | Token::CommentToken(_)
-            | Token::NullCharacterToken
-            | Token::EOFToken
-            | Token::ParseError(_) => {}
+            Token::DoctypeToken(_) | Token::CommentToken(_) => {
+                self.constructs.set(self.constructs.get() + 1);
+            }
+            Token::NullCharacterToken | Token::EOFToken | Token::ParseError(_) => {}
         }
         TokenSinkResult::Continue
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.collector.borrow().in_foreign()
+        self.in_foreign()
     }
 }
 

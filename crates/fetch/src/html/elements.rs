@@ -1,19 +1,13 @@
 //! What is known of elements by their names, and of tags by their attributes.
 
-use html5ever::Attribute;
+use html5ever::tokenizer::states::RawKind;
 
-/// The value of an attribute.
-pub(super) fn get<'a>(attrs: &'a [Attribute], name: &str) -> Option<&'a str> {
-    attrs
-        .iter()
-        .find(|a| &*a.name.local == name)
-        .map(|a| &*a.value)
-}
+use super::tag::Attributes;
 
 /// The `rel` words in lower case, one space between.
-pub(super) fn rel_of(attrs: &[Attribute]) -> String {
+pub(super) fn rel_of(attributes: Attributes<'_>) -> String {
     const BYTES_MAX: usize = 256;
-    let Some(rel) = get(attrs, "rel") else {
+    let Some(rel) = attributes.get("rel") else {
         return String::new();
     };
     let mut out = String::new();
@@ -30,19 +24,45 @@ pub(super) fn rel_of(attrs: &[Attribute]) -> String {
 }
 
 /// Whether a `<link>` names a feed or a sitemap of the site.
-pub(super) fn names_a_list(attrs: &[Attribute]) -> bool {
+pub(super) fn names_a_list(attributes: Attributes<'_>) -> bool {
     const FEEDS: [&str; 4] = [
         "application/rss+xml",
         "application/atom+xml",
         "application/feed+json",
         "application/rdf+xml",
     ];
-    let rel = rel_of(attrs);
+    let rel = rel_of(attributes);
     let has = |word: &str| rel.split(' ').any(|other| other == word);
-    let kind = get(attrs, "type").unwrap_or_default();
+    let kind = attributes.get("type").unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let is_feed = FEEDS.iter().any(|feed| kind.eq_ignore_ascii_case(feed));
     has("sitemap") || has("alternate") && is_feed
+}
+
+/// How the text of an element is read whose content is no markup, and its name for keeps.
+pub(super) fn opens_raw_text(name: &str) -> Option<(&'static str, RawText)> {
+    use RawText::{Plain, Until};
+    Some(match name {
+        "title" => ("title", Until(RawKind::Rcdata)),
+        "textarea" => ("textarea", Until(RawKind::Rcdata)),
+        "style" => ("style", Until(RawKind::Rawtext)),
+        "xmp" => ("xmp", Until(RawKind::Rawtext)),
+        "iframe" => ("iframe", Until(RawKind::Rawtext)),
+        "noembed" => ("noembed", Until(RawKind::Rawtext)),
+        "noframes" => ("noframes", Until(RawKind::Rawtext)),
+        "script" => ("script", Until(RawKind::ScriptData)),
+        "plaintext" => ("plaintext", Plain),
+        _ => return None,
+    })
+}
+
+/// How raw text is read.
+#[derive(Clone, Copy)]
+pub(super) enum RawText {
+    /// Up to the end tag.
+    Until(RawKind),
+    /// Up to the end of the page.
+    Plain,
 }
 
 /// Elements that do not end a word.

@@ -16,6 +16,7 @@ mod page;
 pub mod refresh;
 mod scan;
 pub mod srcset;
+mod tag;
 
 pub use fingerprint::{Fingerprint, simhash_distance};
 pub use page::{Cuts, Link, LinkKind, Page, PageInput, PageLimits, Refresh, read_page};
