@@ -204,23 +204,27 @@ impl<'a> Run<'a> {
     async fn fetch(&mut self) -> Result<Response, Fault> {
         judge_url(&self.request.url, &self.shared.limits)?;
         let origin = Origin::of(&self.request.url);
-        let kept = match self.request.kept {
+        let mut kept = match self.request.kept {
             Kept::Avoid => None,
             Kept::AskAgain | Kept::AskOnce => self.shared.pool.take(&origin),
         };
-        if let Some(mut kept) = kept {
-            match self.exchange(&mut kept).await {
-                Ok(exchange) => return Ok(self.finish(origin, kept, exchange, Reuse::Kept)),
-                Err(fault) if !closed_at_reuse(&fault, &kept) => return Err(fault),
-                Err(fault) if kept.was_asked() && self.request.kept == Kept::AskOnce => {
+        loop {
+            let (mut connection, reuse) = match kept.take() {
+                Some(kept) => (kept, Reuse::Kept),
+                // In a box, for it is large and most fetches never need it.
+                None => (Box::pin(self.connect()).await?, Reuse::Fresh),
+            };
+            match self.exchange(&mut connection).await {
+                Ok(exchange) => return Ok(self.finish(origin, connection, exchange, reuse)),
+                Err(fault) if reuse == Reuse::Fresh || !closed_at_reuse(&fault, &connection) => {
+                    return Err(fault);
+                }
+                Err(fault) if connection.was_asked() && self.request.kept == Kept::AskOnce => {
                     return Err(Fault::new(ErrorClass::StaleConnection, fault.detail));
                 }
                 Err(_) => {}
             }
         }
-        let mut fresh = self.connect().await?;
-        let exchange = self.exchange(&mut fresh).await?;
-        Ok(self.finish(origin, fresh, exchange, Reuse::Fresh))
     }
 
     async fn connect(&mut self) -> Result<Connection, Fault> {

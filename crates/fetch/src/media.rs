@@ -147,9 +147,8 @@ const SIGNATURES: [(&[u8], Media); 20] = [
 fn sniff_binary(body: &[u8]) -> Option<Media> {
     let head = &body[..body.len().min(1024)];
     // Two-letter signatures also begin words: they need a byte that no text has.
-    let has_binary_bytes = head
-        .iter()
-        .any(|b| matches!(b, 0..=8 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F));
+    let odd = odd_bytes(head);
+    let has_binary_bytes = odd > 0 || head.contains(&0x0B);
     for (signature, media) in SIGNATURES {
         if head.starts_with(signature)
             && (has_binary_bytes || signature.len() > 3 || media == Media::Pdf)
@@ -169,11 +168,18 @@ fn sniff_binary(body: &[u8]) -> Option<Media> {
     }
     let is_utf16 = head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]);
     // A stray NUL or two happens in pages; one in sixteen bytes does not.
-    let odd = head
-        .iter()
-        .filter(|b| matches!(b, 0..=8 | 0x0E..=0x1A | 0x1C..=0x1F))
-        .count();
     (!is_utf16 && odd > 3 && odd * 16 > head.len()).then_some(Media::Binary)
+}
+
+/// How many control characters there are that no text has. Counted in bytes, many at once.
+fn odd_bytes(head: &[u8]) -> usize {
+    let is_odd =
+        |byte: u8| byte <= 8 || (0x0E..=0x1A).contains(&byte) || (0x1C..=0x1F).contains(&byte);
+    let of_few = |few: &[u8]| {
+        few.iter()
+            .fold(0, |odd: u8, byte| odd + u8::from(is_odd(*byte)))
+    };
+    head.chunks(128).map(|few| usize::from(of_few(few))).sum()
 }
 
 fn sniff_text(body: &[u8]) -> Media {

@@ -182,7 +182,7 @@ pub fn capture(
         uri: uri.clone(),
         reason,
     })?;
-    let mut members = Vec::with_capacity(exchange.payload.bytes().len() + 4096);
+    let mut members = Vec::with_capacity(exchange.payload.bytes().len() / 2 + 2048);
     let (kind, payload): (_, &[u8]) = match keep {
         Keep::Response => ("response", exchange.payload.bytes()),
         Keep::SamePayload(_) | Keep::NotModified(..) => ("revisit", &[]),

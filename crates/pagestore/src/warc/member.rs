@@ -19,6 +19,8 @@ pub struct Packer {
     state: Compressor,
     /// The record in one piece.
     whole: Vec<u8>,
+    /// Room for its member, filled from the beginning.
+    packed: Vec<u8>,
 }
 
 impl Packer {
@@ -29,6 +31,7 @@ impl Packer {
         Self {
             state: Compressor::new(level),
             whole: Vec::new(),
+            packed: Vec::new(),
         }
     }
 
@@ -38,14 +41,18 @@ impl Packer {
         for part in parts {
             self.whole.extend_from_slice(part);
         }
-        let before = out.len();
-        out.resize(before + self.state.gzip_compress_bound(self.whole.len()), 0);
-        let packed = self
+        let bound = self.state.gzip_compress_bound(self.whole.len());
+        if self.packed.len() < bound {
+            self.packed.resize(bound, 0);
+        }
+        let length = self
             .state
-            .gzip_compress(&self.whole, &mut out[before..])
+            .gzip_compress(&self.whole, &mut self.packed)
             .expect("the bound is room enough for any bytes");
-        out.truncate(before + packed);
-        self.whole.shrink_to(KEPT_BYTES_MAX);
+        out.extend_from_slice(&self.packed[..length]);
+        if bound > KEPT_BYTES_MAX {
+            (self.whole, self.packed) = (Vec::new(), Vec::new());
+        }
     }
 }
 
