@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use tokio::sync::Semaphore;
 use turnstone_fetch::html::{LinkKind, PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
@@ -16,8 +17,8 @@ use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
 use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::{
-    Client, FetchError, Kept, Limits, Method, Redirect, Request, Response, Spacing, Truncation,
-    Url, Validators, retry_after,
+    Client, FetchError, Kept, Limits, Method, Redirect, Request, Response, Room, Spacing,
+    Truncation, Url, Validators, retry_after,
 };
 use turnstone_frontier::PageId;
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
@@ -44,6 +45,8 @@ pub(crate) struct Context {
     /// The least time between two requests to a host.
     pub(crate) delay: Duration,
     pub(crate) archivist: Option<Archivist>,
+    /// Long bodies read at once: what they unpack to is not held against the room they take.
+    pub(crate) long_reads: Semaphore,
 }
 
 impl Context {
@@ -128,6 +131,8 @@ pub(crate) struct Answer {
     pub(crate) facts: Facts,
     pub(crate) links: Vec<Found>,
     pub(crate) capture: Option<warc::Capture>,
+    /// What a long body took; the capture may be as long.
+    pub(crate) _room: Option<Room>,
     /// What a survey judges by, of a page that came.
     pub(crate) soft: Option<Box<PageFacts>>,
 }
@@ -157,6 +162,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
                 Box::new(read(&context, (&job.url, job.copy), response, moment))
             };
             Ok(if response.body.len() > LONG_BODY_BYTES {
+                let _turn = context.long_reads.acquire().await;
                 tokio::task::block_in_place(|| read(response))
             } else {
                 read(response)
@@ -207,6 +213,7 @@ fn read(
         facts,
         links,
         capture,
+        _room: response.room,
         soft,
     }
 }

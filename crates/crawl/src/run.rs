@@ -8,10 +8,12 @@
 //! [`REPORTS_PER_TURN`] reports.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use turnstone_fetch::{Client, Turn};
 use turnstone_frontier::{Chance, Coverage, HostId, PageId, Policy, Scheduler, Tick};
 use turnstone_pagestore::{Hint, Position, Settled, Store, StoreError, Tally, warc};
@@ -232,6 +234,7 @@ impl<P: Policy> Crawl<P> {
             surveys: plan.survey.is_some(),
             delay: Duration::from_millis(plan.politeness.delay_ms),
             archivist,
+            long_reads: Semaphore::new(available_parallelism().map_or(1, NonZero::get)),
         };
         let now = clock.now();
         let slices = match (plan.pace, &plan.round) {

@@ -187,6 +187,7 @@ fn response(answer: StoredAnswer<'_>, truncation: Option<Truncation>) -> Respons
         request_bytes: Vec::new(),
         head_bytes: Vec::new(),
         body: answer.body,
+        room: None,
         truncation,
         notes: Vec::new(),
         remote: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),

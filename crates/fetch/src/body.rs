@@ -15,10 +15,8 @@ use tokio::time::{Instant, sleep_until};
 use crate::error::{ErrorClass, Fault};
 use crate::limits::Limits;
 use crate::message::{Truncation, TruncationMark};
+use crate::room::{Room, Rooms, SHORT_BODY_BYTES};
 use crate::wire::SharedTape;
-
-/// Memory set aside at once for a length that the peer declares; beyond it a body must come.
-const RESERVE_BYTES_MAX: u64 = 256 << 10;
 
 /// The bounds of one body.
 pub(crate) struct BodyBounds {
@@ -26,10 +24,11 @@ pub(crate) struct BodyBounds {
     pub(crate) total_end: Instant,
     window: Duration,
     window_bytes_min: u64,
+    rooms: Rooms,
 }
 
 impl BodyBounds {
-    pub(crate) fn new(limits: &Limits, bytes_max: usize, total_end: Instant) -> Self {
+    pub(crate) fn new(limits: &Limits, bytes_max: usize, total_end: Instant, rooms: Rooms) -> Self {
         let window_ms = u64::try_from(limits.throughput_window.as_millis()).unwrap_or(u64::MAX);
         let window_bytes = limits.throughput_bytes_per_s_min.saturating_mul(window_ms) / 1000;
         Self {
@@ -37,6 +36,7 @@ impl BodyBounds {
             total_end,
             window: limits.throughput_window,
             window_bytes_min: window_bytes,
+            rooms,
         }
     }
 }
@@ -45,6 +45,8 @@ impl BodyBounds {
 pub(crate) struct Body {
     pub(crate) bytes: Vec<u8>,
     pub(crate) truncation: Option<Truncation>,
+    /// Taken by a long body.
+    pub(crate) room: Option<Room>,
 }
 
 /// A piece, the end (`None`), or what went wrong.
@@ -57,14 +59,15 @@ pub(crate) async fn collect(
     bounds: &BodyBounds,
     tape: &SharedTape,
 ) -> Result<Body, Fault> {
-    let reserve = declared
-        .unwrap_or(0)
-        .min(RESERVE_BYTES_MAX)
-        .min(bounds.bytes_max as u64);
-    let mut bytes = Vec::with_capacity(usize::try_from(reserve).unwrap_or(0));
+    let declared = declared.unwrap_or(0).min(bounds.bytes_max as u64);
+    let declared = usize::try_from(declared).unwrap_or(0);
+    // Memory is set aside at once for a short body; beyond that a body must come.
+    let mut bytes = Vec::with_capacity(declared.min(SHORT_BODY_BYTES));
+    let mut room = None;
+    let mut total_end = bounds.total_end;
     let mut window_end = Instant::now() + bounds.window;
     let mut window_start_len = 0;
-    let mut alarm = pin!(sleep_until(window_end.min(bounds.total_end)));
+    let mut alarm = pin!(sleep_until(window_end.min(total_end)));
     let truncation = loop {
         let event = poll_fn(|cx| match poll_piece(cx) {
             Poll::Ready(piece) => Poll::Ready(Some(piece)),
@@ -74,9 +77,18 @@ pub(crate) async fn collect(
             Some(None) => break None,
             Some(Some(Ok(piece))) => {
                 tape.lock().deliver(piece.len());
-                let room = bounds.bytes_max - bytes.len();
-                bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-                if piece.len() > room {
+                if room.is_none() && bytes.len() + piece.len() > SHORT_BODY_BYTES {
+                    let began = Instant::now();
+                    room = Some(bounds.rooms.take(bounds.bytes_max).await);
+                    // That took our time, not the peer's.
+                    total_end += began.elapsed();
+                    window_end += began.elapsed();
+                    alarm.as_mut().reset(window_end.min(total_end));
+                    bytes.reserve_exact(declared.saturating_sub(bytes.len()));
+                }
+                let left = bounds.bytes_max - bytes.len();
+                bytes.extend_from_slice(&piece[..piece.len().min(left)]);
+                if piece.len() > left {
                     break Some((TruncationMark::Length, ErrorClass::BodyLimit));
                 }
             }
@@ -84,7 +96,7 @@ pub(crate) async fn collect(
                 break Some((TruncationMark::Disconnect, ErrorClass::Disconnect));
             }
             Some(Some(Err(fault))) => return Err(fault),
-            None if Instant::now() >= bounds.total_end => {
+            None if Instant::now() >= total_end => {
                 break Some((TruncationMark::Time, ErrorClass::TimeoutTotal));
             }
             None if ((bytes.len() - window_start_len) as u64) < bounds.window_bytes_min => {
@@ -93,10 +105,14 @@ pub(crate) async fn collect(
             None => {
                 window_start_len = bytes.len();
                 window_end += bounds.window;
-                alarm.as_mut().reset(window_end.min(bounds.total_end));
+                alarm.as_mut().reset(window_end.min(total_end));
             }
         }
     };
     let truncation = truncation.map(|(mark, cause)| Truncation { mark, cause });
-    Ok(Body { bytes, truncation })
+    Ok(Body {
+        bytes,
+        truncation,
+        room,
+    })
 }

@@ -27,6 +27,7 @@ use crate::identity::Identity;
 use crate::limits::Limits;
 use crate::message::{Kept, Note, Protocol, Request, Response, Timings};
 use crate::pool::{Origin, Pool};
+use crate::room::Rooms;
 use crate::tls::{Tls, TlsError};
 use crate::turn::MyTurn;
 use crate::wire::ByteStream;
@@ -73,6 +74,7 @@ struct Shared {
     limits: Limits,
     pool: Pool,
     open: Semaphore,
+    rooms: Rooms,
     headers: HeaderMap,
 }
 
@@ -103,6 +105,7 @@ impl Client {
             connector,
             pool: Pool::new(&limits),
             open: Semaphore::new(limits.fetches_open_max),
+            rooms: Rooms::new(limits.long_bodies_bytes_max),
             limits,
             headers,
         };
@@ -268,7 +271,12 @@ impl<'a> Run<'a> {
             headers,
             turn,
             first_byte_end: Instant::now() + limits.first_byte_time,
-            body: BodyBounds::new(limits, body_bytes_max, self.total_end),
+            body: BodyBounds::new(
+                limits,
+                body_bytes_max,
+                self.total_end,
+                self.shared.rooms.clone(),
+            ),
         };
         let exchange = connection.exchange(ask).await;
         self.requests_sent += u32::from(connection.was_asked());
@@ -321,6 +329,7 @@ impl<'a> Run<'a> {
             request_bytes: exchange.request_bytes,
             head_bytes: exchange.head_bytes,
             body: exchange.body.bytes,
+            room: exchange.body.room,
             truncation,
             notes,
             remote: connection.remote,

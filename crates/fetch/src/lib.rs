@@ -46,6 +46,7 @@ mod pool;
 mod redirect;
 mod retry_after;
 pub mod robots;
+mod room;
 pub mod scope;
 pub mod sitemap;
 pub mod soft404;
@@ -73,6 +74,7 @@ pub use message::{
 };
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
+pub use room::Room;
 pub use tls::{Tls, TlsError, Verification};
 pub use turn::{Spacing, Turn};
 pub use url::Url;

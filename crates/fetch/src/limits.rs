@@ -60,6 +60,9 @@ pub struct Limits {
     pub informational_max: usize,
     /// Longest body as received; longer ones are cut and marked.
     pub body_bytes_max: usize,
+    /// Bytes that all bodies longer than 256 KiB may take together, each counted as long as it may
+    /// become; further ones wait, and their clocks stand still.
+    pub long_bodies_bytes_max: usize,
 
     /// Longest body after decoding.
     pub decoded_bytes_max: usize,
@@ -98,6 +101,7 @@ impl Default for Limits {
             header_count_max: 256,
             informational_max: 16,
             body_bytes_max: 10 << 20,
+            long_bodies_bytes_max: 128 << 20,
             decoded_bytes_max: 32 << 20,
             decoded_ratio_max: 250,
             decoded_free_bytes: 1 << 20,

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use url::Url;
 
 use crate::error::ErrorClass;
+use crate::room::Room;
 use crate::tls::Verification;
 use crate::turn::Spacing;
 use crate::validators::Validators;
@@ -93,6 +94,9 @@ pub struct Response {
     pub head_bytes: Vec<u8>,
     /// The body as received: chunks joined, content codings untouched.
     pub body: Vec<u8>,
+    /// What a long body takes of the room that the client has for them; to be kept as long as the
+    /// body, or what was made of it, is in memory.
+    pub room: Option<Room>,
     /// Why the body is not whole, if it is not.
     pub truncation: Option<Truncation>,
     /// Oddities that a caller may want to act on.

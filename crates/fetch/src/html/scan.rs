@@ -56,6 +56,12 @@ pub(super) fn scan(text: &str, collector: Collector, limits: &PageLimits) -> Col
         match &piece {
             Piece::LeftOut(_) => {
                 sink.note_left_out_tag();
+                // What was open before the tag must not go on behind it. This makes no token.
+                if mode == Mode::Markup {
+                    queue.push_back(StrTendril::from_slice("</>"));
+                    let _ = tokenizer.feed(&queue);
+                    settled = true;
+                }
                 continue;
             }
             Piece::Text(_) if may_pass && !needs_tokenizer(now) => {

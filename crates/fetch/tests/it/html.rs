@@ -299,10 +299,51 @@ fn title_text_and_fingerprint() {
 #[test]
 fn plain_text_and_references_mix_in_any_cut() {
     for before in 32 * 1024 - 8..32 * 1024 + 8 {
-        let body = format!("<p>{}&amp;lt and\rmore<b>x</b>y", "x".repeat(before));
-        let page = read(body, &PageLimits::default());
-        let text = page.text.trim_start_matches('x');
-        assert_eq!(text, "&lt and morexy", "at {before}");
+        // What follows the cut is plain, is not, or stands behind a `<` that begins no tag.
+        for (start, space) in [("", " "), ("", "\r"), ("< ", " ")] {
+            let filler = "x".repeat(before - start.len());
+            let body = format!("<p>{start}{filler}&amp;lt and{space}more<b>x</b>y");
+            let page = read(body, &PageLimits::default());
+            let text = page.text.trim_start_matches(['<', ' ', 'x']);
+            assert_eq!(text, "&lt and morexy", "at {before}, {start:?}, {space:?}");
+        }
+    }
+}
+
+/// Whatever stands before it, a comment is a comment up to its end, and a tag that is left out
+/// ends what was open before it.
+#[test]
+fn what_is_open_is_not_read_as_something_else() {
+    for (body, text, links) in [
+        ("<p>R&D<!-- a > b <a href=/no>no</a> -->c", "R&Dc", ""),
+        ("<p><<!-- a > b <a href=/no>no</a> -->c", "<c", ""),
+        (
+            "<p>R&D<!doctype a \"b > c\">d<a href=/yes>",
+            "R&D c\">d",
+            "/yes",
+        ),
+        (
+            "<svg><![CDATA[a > b]]></svg><a href=/yes>c",
+            "a > b c",
+            "/yes",
+        ),
+        (
+            "<svg><![CDATA[a<a href=/no>]]></svg><a href=/yes>",
+            "a<a href=/no>",
+            "/yes",
+        ),
+        ("<p><![CDATA[a > b]]><a href=/yes>c", "b]]>c", "/yes"),
+        ("<p><<b 1 2 3>a href=/no>c", "<a href=/no>c", ""),
+        ("<p>&am<<b 1 2 3>a href=/no>c", "&am<a href=/no>c", ""),
+        ("<p>&am<b 1 2 3>p;c", "&amp;c", ""),
+    ] {
+        let limits = PageLimits {
+            tag_attributes_max: 2,
+            ..PageLimits::default()
+        };
+        let page = read(body, &limits);
+        let found: String = page.links.iter().map(|link| link.url.path()).collect();
+        assert_eq!((page.text.trim(), found.as_str()), (text, links), "{body}");
     }
 }
 

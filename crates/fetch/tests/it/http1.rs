@@ -529,6 +529,7 @@ async fn absurd_limits_neither_panic_nor_hang() {
         header_count_max: most,
         informational_max: most,
         body_bytes_max: most,
+        long_bodies_bytes_max: most,
         decoded_bytes_max: most,
         decoded_ratio_max: most,
         decoded_free_bytes: most,

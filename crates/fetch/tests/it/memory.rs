@@ -5,11 +5,12 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::time::Duration;
 
 use turnstone_fetch::{Client, Limits, Request};
 
 use crate::http1::endless;
-use crate::server::{config, limits, summary};
+use crate::server::{After, Server, config, limits, summary};
 
 struct Counting;
 
@@ -89,4 +90,72 @@ fn endless_servers_take_bounded_memory() {
         "header-limit",
     );
     check(b"", b"HTTP/1.1 100 Continue\r\n\r\n", "header-limit");
+}
+
+const LONG: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+const LONG_BYTES: usize = 1 << 20;
+
+fn room_for_one() -> Limits {
+    Limits {
+        body_bytes_max: LONG_BYTES,
+        long_bodies_bytes_max: LONG_BYTES,
+        ..limits()
+    }
+}
+
+/// Twenty long bodies take turns, and short ones do not wait for them.
+#[test]
+fn long_bodies_take_bounded_memory_together() {
+    const BODIES: usize = 20;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (results, peak) = peak_of(|| {
+        runtime.block_on(async {
+            let client = Client::new(config(room_for_one())).unwrap();
+            let mut fetches = tokio::task::JoinSet::new();
+            for _ in 0..BODIES {
+                let (client, server) = (client.clone(), endless(LONG, &[b'x'; 10_000]).await);
+                fetches.spawn(async move {
+                    let result = client.fetch(Request::get(server.url())).await;
+                    summary(&result)
+                });
+            }
+            fetches.join_all().await
+        })
+    });
+    let cut = "200 1048576 bytes, cut: length (body-limit)";
+    assert_eq!(results, vec![cut; BODIES]);
+    // One body, which grows by doubling, and what the others hold until it is their turn.
+    assert!(peak < BODIES / 2 * LONG_BYTES, "{peak} bytes at the peak");
+}
+
+/// Whoever waits for room is not called slow, and short bodies do not wait.
+#[tokio::test]
+async fn waiting_for_room_is_nobodys_fault() {
+    let (window, total) = (Duration::from_millis(50), Duration::from_millis(200));
+    let limits = Limits {
+        throughput_window: window,
+        total_time: total,
+        ..room_for_one()
+    };
+    let client = Client::new(config(limits)).unwrap();
+    let server = endless(LONG, &[b'x'; 10_000]).await;
+    let first = client.fetch(Request::get(server.url())).await.unwrap();
+    assert!(first.room.is_some());
+    let waits = tokio::spawn({
+        let (client, url) = (client.clone(), server.url());
+        async move { summary(&client.fetch(Request::get(url)).await) }
+    });
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let other = Server::reply(page, After::Hold).await;
+    let short = client.fetch(Request::get(other.url())).await;
+    assert_eq!(summary(&short), "200 2 bytes");
+    assert!(short.unwrap().room.is_none());
+    tokio::time::sleep(2 * total).await;
+    assert!(!waits.is_finished());
+    drop(first);
+    let cut = "200 1048576 bytes, cut: length (body-limit)";
+    assert_eq!(waits.await.unwrap(), cut);
 }

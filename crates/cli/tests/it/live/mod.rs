@@ -6,6 +6,7 @@
 //! | `same_as_lab` | a live crawl decides as the lab does, and its journal again alike; signals |
 //! | `refusals` | what cannot be crawled is said in one line |
 //! | `limits` | budgets bind exactly; a full disk is waited for |
+//! | `scarce` | little memory, one CPU |
 //! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
@@ -25,5 +26,6 @@ mod oddities;
 mod refusals;
 mod reuse;
 mod same_as_lab;
+mod scarce;
 mod survey;
 mod town;
