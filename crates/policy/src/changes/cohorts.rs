@@ -1,7 +1,10 @@
 //! Cohorts: fetch from the groups of pages that are now seen to have changed, the lasting first.
 //!
 //! Pages of one directory whose copies were made in the same cycle, with the same outcome then,
-//! are a *cohort*: what rebuilds one of them mostly rebuilds them all. A page fetched from a
+//! are a *cohort*: what rebuilds one of them mostly rebuilds them all. A copy is of the cycle that
+//! began last before it was made; before the first, all are of one. A crawl takes its time, and a
+//! cycle too: copies of one cycle are told apart only where their ages differ by days, by powers of
+//! two ([`span`]), never by the moment at which an answer happened to come. A page fetched from a
 //! cohort says how likely its other pages are out of date *now*, which no rate learnt from the
 //! past can say; that is the idea of sampling (Tan et al. 2007) put beside change rates pooled by
 //! directory and site, as for pages that change on their own.
@@ -29,7 +32,7 @@ use turnstone_frontier::{
 };
 
 use super::book::{Book, Stage};
-use super::copies::{Copies, Verdict};
+use super::copies::{Copies, DAY_MS, Verdict};
 use super::pooled::GroupRates;
 use super::rate::{Evidence, Visit};
 use super::{DirectoryTree, Store};
@@ -101,6 +104,12 @@ fn after(outcome: Outcome, changed: bool) -> Outcome {
     }
 }
 
+/// Into which span of ages a copy falls: less than a day, one, two to three, four to seven, and so on.
+fn span(age_ms: u64) -> u32 {
+    let days = age_ms / DAY_MS as u64;
+    days.checked_ilog2().map_or(0, |power| power + 1)
+}
+
 /// Pages that lie together and were last fetched together, with the same outcome.
 #[derive(Debug, Default)]
 struct Cohort {
@@ -159,6 +168,8 @@ pub struct Cohorts {
     random: Random,
     book: Book,
     copies: Copies,
+    /// When each cycle began.
+    cycles: Vec<Tick>,
     /// By page.
     outcomes: Vec<Outcome>,
     /// By page: its cohort in this cycle.
@@ -185,6 +196,7 @@ impl Cohorts {
             random: Random::new(seed),
             book: Book::default(),
             copies: Copies::default(),
+            cycles: Vec::new(),
             outcomes: Vec::new(),
             cohort_of: Vec::new(),
             cohorts: Vec::new(),
@@ -215,6 +227,7 @@ impl Cohorts {
             .begin(budget.min(self.outcomes.len() as u64), ranking);
         self.waiting = 0;
         self.by_lot.clear();
+        self.cycles.push(now);
         self.form_cohorts(now);
         self.order.clear();
         for cohort in 0..self.cohorts.len() {
@@ -225,16 +238,18 @@ impl Cohorts {
 
     /// Groups all pages anew, in random order within each cohort.
     fn form_cohorts(&mut self, now: Tick) {
-        type Key = (u32, Reverse<u64>, Outcome, u32);
+        /// Site, cycle of the copy, span of its age, outcome; and the directory.
+        type Key = ((u32, Reverse<usize>, u32, Outcome), u32);
         let key = |page: PageId| -> Key {
             let index = page.index();
-            let directory = self.tree.directory(page);
-            (
+            let fetched = self.copies.fetched(page);
+            let league = (
                 self.sites[index],
-                Reverse(self.copies.fetched(page).0),
+                Reverse(self.cycles.partition_point(|began| *began <= fetched)),
+                span(self.copies.age_ms(page, now)),
                 self.outcomes[index],
-                directory,
-            )
+            );
+            (league, self.tree.directory(page))
         };
         let mut pages: Vec<(Key, u64, PageId)> = Vec::with_capacity(self.outcomes.len());
         for index in 0..self.outcomes.len() {
@@ -247,36 +262,37 @@ impl Cohorts {
         self.cohorts.clear();
         self.leagues.clear();
         let mut last: Option<Key> = None;
-        for (key, _, page) in pages {
-            if last.is_none_or(|last| (last.0, last.1, last.2) != (key.0, key.1, key.2)) {
+        for cohort in pages.chunk_by(|a, b| a.0 == b.0) {
+            let (key, _, _) = cohort[0];
+            if last.is_none_or(|last| last.0 != key.0) {
                 self.leagues.push(League::default());
             }
-            if last != Some(key) {
-                let lot = self.random.bits() as u32;
-                let cohort = self.cohort(page, key.2, now, lot);
-                let league = self.leagues.last_mut().expect("a league began");
-                league.cohorts.push(self.cohorts.len() as u32);
-                self.cohorts.push(cohort);
-            }
             last = Some(key);
-            self.cohort_of[page.index()] = self.cohorts.len() as u32 - 1;
-            self.cohorts
-                .last_mut()
-                .expect("a cohort began")
-                .pages
-                .push(page);
+            let number = self.cohorts.len() as u32;
+            let league = self.leagues.last_mut().expect("a league began");
+            league.cohorts.push(number);
+            let lot = self.random.bits() as u32;
+            let pages: Vec<PageId> = cohort.iter().map(|(_, _, page)| *page).collect();
+            for page in &pages {
+                self.cohort_of[page.index()] = number;
+            }
+            let cohort = self.cohort(pages, key.0.3, now, lot);
+            self.cohorts.push(cohort);
         }
     }
 
-    /// The cohort that a page begins.
-    fn cohort(&self, page: PageId, outcome: Outcome, now: Tick, lot: u32) -> Cohort {
-        let age = self.copies.age_days(page, now);
-        let x = self.rate(page, after(outcome, true)) * self.weighing.horizon_days;
+    /// The cohort of some pages, with the mean of their ages.
+    fn cohort(&self, pages: Vec<PageId>, outcome: Outcome, now: Tick, lot: u32) -> Cohort {
+        let ages = pages.iter().map(|page| self.copies.age_ms(*page, now));
+        let age = ages.sum::<u64>() / pages.len() as u64;
+        let age_days = age as f64 / DAY_MS;
+        let x = self.rate(pages[0], after(outcome, true)) * self.weighing.horizon_days;
         Cohort {
             league: self.leagues.len() as u32 - 1,
-            expected: -(-self.rate(page, outcome) * age).exp_m1(),
+            expected: -(-self.rate(pages[0], outcome) * age_days).exp_m1(),
             life: if x < 1e-9 { 1.0 } else { -(-x).exp_m1() / x },
             lot,
+            pages,
             ..Cohort::default()
         }
     }
@@ -399,6 +415,7 @@ impl Policy for Cohorts {
         self.by_lot.iter().copied().collect::<Vec<_>>().save(out)?;
         self.book.save(out)?;
         self.copies.save(out)?;
+        self.cycles.save(out)?;
         self.outcomes.save(out)?;
         self.cohort_of.save(out)?;
         self.rates.iter().try_for_each(|rates| rates.save(out))?;
@@ -426,6 +443,7 @@ impl Policy for Cohorts {
         self.by_lot = by_lot.into_iter().collect();
         self.book = Restore::restore(saved)?;
         self.copies = Restore::restore(saved)?;
+        self.cycles = Restore::restore(saved)?;
         self.outcomes = Restore::restore(saved)?;
         self.cohort_of = Restore::restore(saved)?;
         for rates in &mut self.rates {

@@ -39,7 +39,12 @@ impl Copies {
 
     /// How old our copy is.
     pub(super) fn age_days(&self, page: PageId, now: Tick) -> f64 {
-        now.0.saturating_sub(self.fetched[page.index()].0) as f64 / DAY_MS
+        self.age_ms(page, now) as f64 / DAY_MS
+    }
+
+    /// The same in milliseconds.
+    pub(super) fn age_ms(&self, page: PageId, now: Tick) -> u64 {
+        now.0.saturating_sub(self.fetched[page.index()].0)
     }
 
     /// When our copy was made.

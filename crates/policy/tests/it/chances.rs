@@ -29,6 +29,7 @@ fn store(pages: usize) -> Past {
         importance: vec![1.0 / pages as f64; pages],
         contents: Vec::new(),
         budgets: Vec::new(),
+        pace_ms: 0,
     }
 }
 

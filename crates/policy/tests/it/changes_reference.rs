@@ -8,7 +8,7 @@ use turnstone_frontier::Random;
 use turnstone_policy::changes::rate::{Evidence, Visit};
 use turnstone_policy::changes::{self, Weighing, azar_rates, crawl_value};
 
-use crate::store::{CYCLE, DAY, Past, Refreshing, past};
+use crate::store::{DAY, Past, Refreshing, past};
 
 /// What a slow policy may do: fetch a page, and learn whether it had changed.
 struct World<'a> {
@@ -16,6 +16,8 @@ struct World<'a> {
     copies: Vec<u8>,
     /// By page: the cycle of its copy.
     copied_in: Vec<usize>,
+    /// By page: when its copy was made.
+    copied_at: Vec<u64>,
     cycle: usize,
     fetched: Vec<usize>,
 }
@@ -30,12 +32,17 @@ impl World<'_> {
         budget.min(self.pages()) - self.fetched.len()
     }
 
+    fn now(&self) -> u64 {
+        self.past.moment(self.cycle, self.fetched.len())
+    }
+
     fn age_days(&self, page: usize) -> f64 {
-        ((self.cycle - self.copied_in[page]) as u64 * CYCLE) as f64 / DAY as f64
+        (self.now() - self.copied_at[page]) as f64 / DAY as f64
     }
 
     fn fetch(&mut self, page: usize) -> bool {
         assert!(self.left() > 0 && !self.fetched.contains(&page));
+        self.copied_at[page] = self.now();
         self.fetched.push(page);
         self.copied_in[page] = self.cycle;
         let content = self.past.contents[self.cycle][page];
@@ -49,6 +56,9 @@ fn slowly(past: &Past, mut cycle: impl FnMut(&mut World<'_>)) -> Vec<Vec<usize>>
         past,
         copies: past.contents[0].clone(),
         copied_in: vec![0; past.page_count()],
+        copied_at: (0..past.page_count())
+            .map(|page| past.moment(0, page))
+            .collect(),
         cycle: 0,
         fetched: Vec::new(),
     };
@@ -335,13 +345,18 @@ fn cohorts(past: &Past, seed: u64, weighing: Weighing) -> Vec<Vec<usize>> {
         }
     };
     slowly(past, |world| {
-        // Pages by (site, youngest copy first, outcome, directory), shuffled within.
-        type Key = (u32, std::cmp::Reverse<usize>, usize, u32);
+        // Pages by (site, cycle of the copy, the last first, outcome, directory), those of about
+        // the same age together, shuffled within.
+        type Key = (u32, std::cmp::Reverse<usize>, usize, usize, u32);
         let mut keyed: Vec<(Key, u64, usize)> = (0..world.pages())
             .map(|page| {
                 let copied = std::cmp::Reverse(world.copied_in[page]);
                 let outcome = outcome(&verdicts[page]);
-                let key = (past.site(page), copied, outcome, past.directory_of[page]);
+                let spans = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+                let age_days = world.age_days(page);
+                let span = spans.iter().filter(|days| f64::from(**days) <= age_days);
+                let directory = past.directory_of[page];
+                let key = (past.site(page), copied, span.count(), outcome, directory);
                 (key, random.bits(), page)
             })
             .collect();
@@ -353,16 +368,17 @@ fn cohorts(past: &Past, seed: u64, weighing: Weighing) -> Vec<Vec<usize>> {
             }
             groups.last_mut().unwrap().2.push(*page);
         }
-        let league = |key: &Key| (key.0, key.1, key.2);
-        let before = log.clone();
+        let league = |key: &Key| (key.0, key.1, key.2, key.3);
+        let (before, now) = (log.clone(), world.now());
         let expected: Vec<(f64, f64)> = groups
             .iter()
             .map(|(key, _, pages)| {
-                let expected =
-                    -(-rate(&before, pages[0], key.2) * world.age_days(pages[0])).exp_m1();
-                let changed = match key.2 {
+                let copied: u64 = pages.iter().map(|page| now - world.copied_at[*page]).sum();
+                let age_days = (copied / pages.len() as u64) as f64 / DAY as f64;
+                let expected = -(-rate(&before, pages[0], key.3) * age_days).exp_m1();
+                let changed = match key.3 {
                     0 => vec![true],
-                    1 | 2 => vec![key.2 == 2, true],
+                    1 | 2 => vec![key.3 == 2, true],
                     other => vec![(other - 3) % 2 == 1, true],
                 };
                 let x = rate(&before, pages[0], outcome(&changed)) * weighing.horizon_days;

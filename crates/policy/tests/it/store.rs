@@ -27,11 +27,18 @@ pub(crate) struct Past {
     pub(crate) contents: Vec<Vec<u8>>,
     /// By cycle from 1.
     pub(crate) budgets: Vec<u64>,
+    /// How long each answer takes, those of the crawl before the first cycle too.
+    pub(crate) pace_ms: u64,
 }
 
 impl Past {
     pub(crate) fn page_count(&self) -> usize {
         self.links.len()
+    }
+
+    /// When the answer number so many of a cycle comes; cycle 0 is the crawl.
+    pub(crate) fn moment(&self, cycle: usize, answer: usize) -> u64 {
+        CYCLE * cycle as u64 + self.pace_ms * answer as u64
     }
 
     /// The top directory of a page: its site.
@@ -103,6 +110,8 @@ pub(crate) fn past() -> impl Strategy<Value = Past> {
             );
             let steps = prop::collection::vec(step, cycles);
             let budgets = prop::collection::vec(0..pages as u64 + 3, cycles);
+            // At once, as in the lab; a crawl of seconds; one of days.
+            let pace_ms = prop::sample::select(vec![0, 700, DAY * 3 / 8]);
             (
                 prop::collection::vec(links, pages),
                 parent,
@@ -111,7 +120,7 @@ pub(crate) fn past() -> impl Strategy<Value = Past> {
                 nearest,
                 prop::collection::vec(1u32..1000, pages),
                 steps,
-                budgets,
+                (budgets, pace_ms),
             )
                 .prop_map(
                     move |(
@@ -122,7 +131,7 @@ pub(crate) fn past() -> impl Strategy<Value = Past> {
                         nearest,
                         rank,
                         steps,
-                        budgets,
+                        (budgets, pace_ms),
                     )| {
                         let mut contents = vec![vec![1u8; pages]];
                         for step in steps {
@@ -144,6 +153,7 @@ pub(crate) fn past() -> impl Strategy<Value = Past> {
                                 .collect(),
                             contents,
                             budgets,
+                            pace_ms,
                         }
                     },
                 )
@@ -173,7 +183,7 @@ impl<'a> Refreshing<'a> {
                 host: HostId(past.site(page)),
                 seed: false,
             };
-            scheduler.observe(&event, Tick(0), past);
+            scheduler.observe(&event, Tick(past.moment(0, page)), past);
         }
         Self {
             past,
@@ -186,9 +196,14 @@ impl<'a> Refreshing<'a> {
         }
     }
 
+    fn now(&self) -> Tick {
+        let answers = self.fetched.last().map_or(0, Vec::len);
+        Tick(self.past.moment(self.cycle, answers))
+    }
+
     /// One fetch, or the start of the next cycle. False at the end.
     pub(crate) fn step(&mut self) -> bool {
-        let now = Tick(CYCLE * self.cycle as u64);
+        let now = self.now();
         let Next::Fetch(page) = self.scheduler.next(now) else {
             return self.begin();
         };
@@ -204,7 +219,7 @@ impl<'a> Refreshing<'a> {
         let round = self.cycle as u32;
         self.cycle += 1;
         self.fetched.push(Vec::new());
-        let now = Tick(CYCLE * self.cycle as u64);
+        let now = self.now();
         self.scheduler
             .observe(&Event::Round { round, budget }, now, self.past);
         true
@@ -247,7 +262,7 @@ impl<'a> Refreshing<'a> {
     /// Many requests under way at once: fetches up to `width` before the first is answered.
     pub(crate) fn run_wide(&mut self, width: usize) {
         loop {
-            let now = Tick(CYCLE * self.cycle as u64);
+            let now = self.now();
             let mut open = Vec::new();
             while open.len() < width {
                 let Next::Fetch(page) = self.scheduler.next(now) else {
