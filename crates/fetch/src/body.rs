@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::error::{ErrorClass, Fault};
 use crate::limits::Limits;
 use crate::message::{Truncation, TruncationMark};
-use crate::room::{Room, Rooms, SHORT_BODY_BYTES};
+use crate::room::{Room, Rooms, SHORT_BODY_BYTES, room_for};
 use crate::wire::SharedTape;
 
 /// The bounds of one body.
@@ -63,7 +63,7 @@ pub(crate) async fn collect(
     let declared = usize::try_from(declared).unwrap_or(0);
     // Memory is set aside at once for a short body; beyond that a body must come.
     let mut bytes = Vec::with_capacity(declared.min(SHORT_BODY_BYTES));
-    let mut room = None;
+    let (mut room, mut room_bytes) = (None, SHORT_BODY_BYTES);
     let mut total_end = bounds.total_end;
     let mut window_end = Instant::now() + bounds.window;
     let mut window_start_len = 0;
@@ -77,9 +77,12 @@ pub(crate) async fn collect(
             Some(None) => break None,
             Some(Some(Ok(piece))) => {
                 tape.lock().deliver(piece.len());
-                if room.is_none() && bytes.len() + piece.len() > SHORT_BODY_BYTES {
+                let needed = bytes.len() + piece.len();
+                if needed > room_bytes && room_bytes < bounds.bytes_max {
                     let began = Instant::now();
-                    room = Some(bounds.rooms.take(bounds.bytes_max).await);
+                    drop(room.take());
+                    room_bytes = room_for(needed, declared, bounds.bytes_max);
+                    room = Some(bounds.rooms.take(room_bytes).await);
                     // That took our time, not the peer's.
                     total_end += began.elapsed();
                     window_end += began.elapsed();

@@ -2,10 +2,12 @@
 //!
 //! Each body has a limit of its own, but many long ones at once would add up to more memory than a
 //! small machine has. So a body that turns out long waits, before it is read on, until there is
-//! room for the longest it may become; meanwhile its peer waits too, for nobody reads what it sends.
-//! Room is taken once and whole: bodies that hold a part and wait for more could wait for each other.
+//! room for it: for the length that its peer declares, else for a page of some length, and when it
+//! is longer still for the longest it may become. Meanwhile its peer waits too, for nobody reads
+//! what it sends.
 //!
-//! Cost: nothing for short bodies. Invariant: whoever waits holds no room.
+//! Cost: nothing for short bodies. Invariant: whoever waits holds no room, so that no two bodies
+//! wait for each other; what they have come to by then is not counted ([`LIKELY_BODY_BYTES`] each).
 
 use std::sync::Arc;
 
@@ -13,6 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A body of at most so many bytes needs no room.
 pub(crate) const SHORT_BODY_BYTES: usize = 256 << 10;
+
+/// A body that is not short, and of which nothing is declared, is likely no longer than this.
+const LIKELY_BODY_BYTES: usize = 1 << 20;
 
 /// What one permit stands for.
 const UNIT_BYTES: usize = 1 << 10;
@@ -47,6 +52,17 @@ impl Rooms {
         Room {
             _permit: Arc::new(permit.expect("the semaphore is never closed")),
         }
+    }
+}
+
+/// How much room a body asks for that has come to `needed` bytes; 0 is declared by none.
+pub(crate) fn room_for(needed: usize, declared: usize, bytes_max: usize) -> usize {
+    if needed <= declared {
+        declared
+    } else if needed <= LIKELY_BODY_BYTES {
+        LIKELY_BODY_BYTES.min(bytes_max)
+    } else {
+        bytes_max
     }
 }
 

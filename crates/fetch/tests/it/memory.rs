@@ -159,3 +159,26 @@ async fn waiting_for_room_is_nobodys_fault() {
     let cut = "200 1048576 bytes, cut: length (body-limit)";
     assert_eq!(waits.await.unwrap(), cut);
 }
+
+/// Room is taken for what a body declares, or for a page of some length, not for the longest.
+#[tokio::test]
+async fn bodies_that_fit_together_do_not_wait() {
+    const BYTES: usize = 700 << 10;
+    let limits = Limits {
+        body_bytes_max: 4 << 20,
+        long_bodies_bytes_max: 4 << 20,
+        ..limits()
+    };
+    let client = Client::new(config(limits)).unwrap();
+    let mut held = Vec::new();
+    for length in [format!("Content-Length: {BYTES}\r\n"), String::new()] {
+        let body = "x".repeat(BYTES);
+        let page = format!("HTTP/1.1 200 OK\r\n{length}\r\n{body}");
+        let server = Server::reply(page.as_str(), After::Close).await;
+        for _ in 0..2 {
+            let response = client.fetch(Request::get(server.url())).await.unwrap();
+            assert_eq!(response.body.len(), BYTES);
+            held.push(response.room.expect("it is long"));
+        }
+    }
+}
