@@ -21,6 +21,11 @@ impl<P: Policy> Crawl<P> {
         if let Some(chance) = self.chances.remove(&page) {
             facts.chance = chance.to_units();
         }
+        if facts.requests > 0 {
+            // Still as it was handed out: the policy has not been told yet.
+            let number = self.view.inner(page);
+            facts.arm = number.and_then(|number| self.scheduler.policy().arm(number));
+        }
         let outcome = Outcome {
             page,
             settled,

@@ -3,7 +3,7 @@
 //! On disk a set of bits says which fields follow, so that a refused page costs a few bytes and a
 //! fetched one no more than it must.
 
-use turnstone_frontier::PageId;
+use turnstone_frontier::{Arm, PageId};
 
 use crate::bytes::{Cursor, Malformed, Put as _};
 
@@ -67,6 +67,8 @@ pub struct Facts {
     pub attempts: u32,
     /// The chance with which this page was chosen, in units of 2⁻³²; 0 means it was certain.
     pub chance: u32,
+    /// To which end it was asked for, where the policy has several.
+    pub arm: Option<Arm>,
 }
 
 impl Facts {
@@ -114,6 +116,7 @@ impl Facts {
         fields.number(18, u64::from(self.attempts));
         fields.number(19, u64::from(self.chance));
         fields.number(20, u64::from(self.novel));
+        fields.number(21, self.arm.map_or(0, |arm| arm.index() as u64 + 1));
         out.put_number(fields.present);
         out.extend_from_slice(&fields.bytes);
     }
@@ -160,6 +163,11 @@ impl Facts {
                 18 => facts.attempts = cursor.small()?,
                 19 => facts.chance = cursor.small()?,
                 20 => facts.novel = cursor.number()? != 0,
+                21 => {
+                    let arm = cursor.number()?.checked_sub(1).map(usize::try_from);
+                    let arm = arm.and_then(|index| Arm::ALL.get(index.ok()?));
+                    facts.arm = Some(*arm.ok_or(Malformed("an arm that there is not"))?);
+                }
                 _ => return Err(Malformed("a field that this version does not know")),
             }
         }

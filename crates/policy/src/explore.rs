@@ -8,7 +8,8 @@
 //! candidates; the policy inside has the rest of the budget. A drawn page that the policy inside
 //! asks for anyway counts as its own: it was certain. Every other drawn page was drawn with chance
 //! (share of B)/N, exactly, as long as the policy inside does not come to ask for it later in the
-//! round because of another answer; then it was likelier than that.
+//! round because of another answer; then it was likelier than that. A page that the policy inside drew
+//! could have been drawn either way, and its chance says so.
 //!
 //! Cost: O(pages) a round; 1 byte a page. Invariant: inside and drawn pages together are no more than
 //! the budget.
@@ -155,10 +156,18 @@ impl<P: Policy> Policy for Explore<P> {
     }
 
     fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
+        let drawn = Chance::of(self.odds.0, self.odds.1);
         if self.drawn.contains(&page) {
-            Chance::of(self.odds.0, self.odds.1)
-        } else {
-            self.inner.chance(page, ranking)
+            return drawn;
+        }
+        match self.inner.chance(page, ranking) {
+            Chance::CERTAIN => Chance::CERTAIN,
+            // The policy inside drew it; we might have.
+            inner if self.odds.0 > 0 => {
+                let missed = (1.0 - inner.number()) * (1.0 - drawn.number());
+                Chance::near(1.0 - missed)
+            }
+            inner => inner,
         }
     }
 

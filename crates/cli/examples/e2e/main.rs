@@ -15,11 +15,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use turnstone_frontier::PageId;
 use turnstone_lab::history::{self, History};
 use turnstone_lab::web::history_files;
 
 use rehearsal::Command;
 use rehearsal::live::Live;
+use rehearsal::predict::DISCOVER;
 use rehearsal::soft404::unmask;
 use rehearsal::stage::{Row, Stage};
 
@@ -46,6 +48,9 @@ struct Arguments {
     /// Pages asked by a round of discovery
     #[arg(long, value_delimiter = ',', default_value = "10,100")]
     discover: Vec<u64>,
+    /// How discovery chooses
+    #[arg(long, default_value = DISCOVER, value_name = "SPEC")]
+    discover_policy: String,
     /// Shares of the stored pages asked by a refresh
     #[arg(long, value_delimiter = ',', default_value = "0.05,0.2")]
     refresh: Vec<f64>,
@@ -61,6 +66,18 @@ struct Arguments {
     /// Leave out the runs on each site alone
     #[arg(long)]
     together: bool,
+    /// Requests under way at most in the runs on all sites in one directory
+    #[arg(long, value_delimiter = ',', default_value = "1,64")]
+    connections: Vec<usize>,
+    /// Only sites with at most so many pages when they are crawled
+    #[arg(long)]
+    pages_max: Option<usize>,
+    /// Predict each round with so many further seeds, and say how far what is found spreads
+    #[arg(long, default_value_t = 0)]
+    seeds: u64,
+    /// Leave out surveys
+    #[arg(long)]
+    no_revive: bool,
     /// Instead, a file of sites whose servers say 200 to anything
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     soft404: Option<PathBuf>,
@@ -83,7 +100,10 @@ fn main() -> anyhow::Result<ExitCode> {
     for file in history_files(arguments.data.as_deref().unwrap_or(Path::new(".")))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         if name.contains(&arguments.site) {
-            histories.push(Arc::new(arguments.slim(history::read(&file)?)));
+            let history = history::read(&file)?;
+            if arguments.is_small(&history) {
+                histories.push(Arc::new(arguments.slim(history)));
+            }
         }
     }
     anyhow::ensure!(!histories.is_empty(), "no site is called so");
@@ -98,12 +118,12 @@ fn main() -> anyhow::Result<ExitCode> {
     }
     let mut together = Vec::new();
     if histories.len() > 1 {
-        for connections in [Some(1), None] {
+        for &connections in &arguments.connections {
             let name = match connections {
-                Some(count) => format!("{count} connection"),
-                None => "64 connections".to_owned(),
+                1 => "1 connection".to_owned(),
+                _ => format!("{connections} connections"),
             };
-            together.push(arguments.run(&name, &histories, connections)?);
+            together.push(arguments.run(&name, &histories, Some(connections))?);
         }
         println!("{}", tables::together(&together));
     }
@@ -144,6 +164,7 @@ impl Arguments {
             turnstone: &self.turnstone,
             connections: None,
             clock_scale: 1,
+            discover_policy: DISCOVER,
         };
         let found = unmask(&sites, live)?;
         let (recall, [real, called_gone]) = (found.recall(), found.real);
@@ -163,6 +184,16 @@ impl Arguments {
         found.words.iter().for_each(|words| println!("  {words}"));
         let held = recall >= RECALL_MIN && called_gone == 0 && found.probed[1] <= 1;
         Ok(ExitCode::from(u8::from(!held)))
+    }
+
+    /// Whether a site is within the bounds asked for.
+    fn is_small(&self, history: &History) -> bool {
+        let last = history.snapshots.len().saturating_sub(1);
+        let date = ((last as f64 * self.from).round() as usize).min(last);
+        let walk = history.at(date);
+        let pages = (0..history.page_count()).map(PageId::from_index);
+        let there = pages.filter(|page| walk.version(*page).is_some()).count();
+        self.pages_max.is_none_or(|most| there <= most)
     }
 
     /// A history whose pages take less time to send and to read.
@@ -185,14 +216,17 @@ impl Arguments {
             turnstone: &self.turnstone,
             connections,
             clock_scale: 1,
+            discover_policy: &self.discover_policy,
         };
         let mut stage = Stage::set(histories, [self.from, self.to], live)?;
+        stage.seeds = self.seeds;
         let stored = stage.stored;
         let share = |share: f64| ((stored[1] as f64 * share) as u64).max(1);
-        let mut commands = vec![
-            Command::Revive(None),
-            Command::Revive(Some(share(self.revive).max(10))),
-        ];
+        let mut commands = Vec::new();
+        if !self.no_revive {
+            commands.push(Command::Revive(None));
+            commands.push(Command::Revive(Some(share(self.revive).max(10))));
+        }
         commands.extend(
             self.discover
                 .iter()

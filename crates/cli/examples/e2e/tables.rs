@@ -104,7 +104,7 @@ pub(crate) fn together(runs: &[Run]) -> String {
     table.text()
 }
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "sites",
     "command",
     "#budget",
@@ -117,6 +117,7 @@ const COLUMNS: [&str; 12] = [
     "#wrong",
     "#off at worst",
     "#back",
+    "other seeds",
 ];
 
 fn line(table: &mut Table, name: &str, rows: &[&Row]) {
@@ -155,5 +156,19 @@ fn line(table: &mut Table, name: &str, rows: &[&Row]) {
         whole(sum(&|row| row.wrong)),
         percent(worst),
         whole(sum(&|row| row.returned)),
+        match rows {
+            [row] => spread(&row.by_seed),
+            _ => String::new(),
+        },
     ]);
+}
+
+/// The least, the middle and the most of some numbers in order, and their mean.
+fn spread(found: &[u64]) -> String {
+    let (Some(least), Some(most)) = (found.first(), found.last()) else {
+        return String::new();
+    };
+    let middle = found[found.len() / 2];
+    let mean = found.iter().sum::<u64>() as f64 / found.len() as f64;
+    format!("{least} to {most}, half up to {middle}, mean {mean:.1}")
 }

@@ -35,7 +35,7 @@ pub(crate) struct Discover {
     #[arg(long, default_value = "1%")]
     budget: String,
     /// How to choose them (see `turnstone policies discovery`)
-    #[arg(long, default_value = "bandit", value_name = "SPEC")]
+    #[arg(long, default_value = "bandit:hubs=0.5", value_name = "SPEC")]
     policy: String,
     /// Leave this share of the round to pages drawn at random, each with its chance in the journal, so
     /// that `turnstone advise` can tell what the policy passes over: a share such as 10%

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use turnstone_crawl::{Past, Round, Until, View};
 use turnstone_frontier::{Change, Fault, PageId};
-use turnstone_lab::freshness;
+use turnstone_lab::freshness::{self, Freshness};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::stored::StoredPages;
 use turnstone_lab::table::Table;
@@ -86,7 +86,7 @@ impl Refresh {
         })?;
         let store = Store::look(&self.directory)?;
         let found = self.found(&store, answered.began)?;
-        let freshness = freshness::estimate(&store, store.index().latest())?;
+        let freshness = freshness::after_round(&store, answered.began, stored)?;
         let (fetched, changed) = (found.fetched, found.changed.len() as u64);
         let ratio = changed as f64 / (fetched.max(1)) as f64;
         let document = json!({
@@ -99,6 +99,10 @@ impl Refresh {
             "change_ratio": ratio,
             "new_links": found.new_pages,
             "freshness": freshness.share,
+            "freshness_low": freshness.low,
+            "freshness_high": freshness.high,
+            "drawn": freshness.drawn,
+            "effective_looks": freshness.effective,
             "stopped_by": answered.summary.stop.name(),
             "pages": found.changed.iter().map(|page| json!({
                 "url": page.url, "page": page.page.0, "what": page.what, "diff": page.words,
@@ -113,17 +117,7 @@ impl Refresh {
                 percent(ratio),
                 whole(found.new_pages),
             );
-            text += &match freshness.share {
-                Some(share) => format!(
-                    "about {} of the {} stored pages are current (estimated from {} revisits)\n",
-                    percent(share),
-                    whole(freshness.pages),
-                    whole(freshness.revisits)
-                ),
-                None => {
-                    "how fresh the store is cannot be told before a page was fetched twice\n".into()
-                }
-            };
+            text += &current(&freshness);
             let mut table = Table::new(&["what", "page"]);
             for page in found.changed.iter().take(LISTED_MAX) {
                 table.row([page.what.to_owned(), page.url.clone()]);
@@ -181,6 +175,34 @@ impl Refresh {
             });
         }
         Ok(found)
+    }
+}
+
+/// How fresh the store is, in a sentence that says what it rests on.
+fn current(freshness: &Freshness) -> String {
+    let (low, high) = (percent(freshness.low), percent(freshness.high));
+    let pages = whole(freshness.pages);
+    let drawn = match freshness.drawn {
+        1 => "1 page".to_owned(),
+        count => format!("{} pages", whole(count)),
+    };
+    match (freshness.share, freshness.drawn) {
+        (Some(_), _) if freshness.low >= 1.0 => {
+            format!("all {pages} stored pages were looked at and are current\n")
+        }
+        (Some(share), _) => format!(
+            "about {} of the {pages} stored pages are current ({low} to {high} at 95 %, from {drawn} \
+             drawn at random)\n",
+            percent(share)
+        ),
+        (None, 0) => format!(
+            "at least {low} of the {pages} stored pages are current; the pages looked at were chosen and \
+             tell nothing of the others: --explore 10% or --policy rns does\n"
+        ),
+        (None, _) => format!(
+            "{low} to {high} of the {pages} stored pages are current (at 95 %): only {drawn} drawn at \
+             random; --explore 10% or --policy rns tells more\n"
+        ),
     }
 }
 

@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnstone_crawl::{ALIVE, Past, Round, Stop, Until, View};
 use turnstone_fetch::soft404::SoftOptions;
+use turnstone_fetch::urls::host_of;
 use turnstone_frontier::{Chance, Coverage, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::stored::StoredPages;
@@ -20,7 +21,9 @@ use turnstone_policy::liveness::{
 };
 use turnstone_policy::{Question, Spec};
 
-use super::import::Import;
+use super::crawl;
+use super::crawl::config::Config;
+use super::import::{Import, Other};
 use super::live::{Asked, LiveOptions, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
@@ -114,6 +117,7 @@ impl Revive {
         let confidence = Confidence::new(self.confidence)
             .ok_or_else(|| Usage::of("--confidence", "must be above 0.5 and below 1"))?;
         let (enough, requests) = self.goals(confidence)?;
+        self.need_contact()?;
         let (directory, imported) = self.bring_in(output)?;
         let stored = Store::look(&directory)?.index().stored_count();
         anyhow::ensure!(
@@ -228,6 +232,35 @@ impl Revive {
         Ok(if short { Exit::Limit } else { Exit::Done })
     }
 
+    /// Before anything is imported: who asks strangers says who asks.
+    fn need_contact(&self) -> anyhow::Result<()> {
+        let place = self.place();
+        let mut config = Config::read(&place)?.unwrap_or_default();
+        self.options.over(&mut config);
+        let is_named = config.contact.is_some() || self.options.hosts_file().is_some();
+        if is_named || self.old.join("store/journal").exists() {
+            return Ok(());
+        }
+        let import = Import::of(self.old.clone(), place);
+        match import.look_for(crawl::is_here)? {
+            Some(Other::Page(url)) => Err(crawl::wants_contact(host_of(&url)).into()),
+            // Private addresses may be all there is in it.
+            Some(Other::Unread(file)) if config.allow_private.is_none() => {
+                let whom = format!("what {} holds", file.display());
+                Err(crawl::wants_contact(&whom).into())
+            }
+            Some(Other::Unread(_)) | None => Ok(()),
+        }
+    }
+
+    /// The crawl directory that is surveyed, whether or not it is there yet.
+    fn place(&self) -> PathBuf {
+        if self.old.join("store/journal").exists() {
+            return self.old.clone();
+        }
+        self.output.clone().unwrap_or_else(|| beside(&self.old))
+    }
+
     /// The crawl directory: the one that was named, or one made of the old crawl that was. An import
     /// that was killed goes on, and one that is done is not made again.
     fn bring_in(&self, output: &Output) -> anyhow::Result<(PathBuf, Option<Value>)> {
@@ -239,7 +272,7 @@ impl Revive {
             }
             return Ok((self.old.clone(), None));
         }
-        let directory = self.output.clone().unwrap_or_else(|| beside(&self.old));
+        let directory = self.place();
         output.note(&format!(
             "turnstone: importing {} into {}",
             self.old.display(),

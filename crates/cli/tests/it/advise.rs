@@ -156,7 +156,7 @@ fn explored_pages_have_their_chance_in_the_journal() {
     let crawl = format!("crawl {}/ -o c {live} --json", web.origin(0));
     assert_eq!(turnstone(folder.path(), &crawl).code, 0);
     let refresh = format!("refresh c --budget 8 --policy round-robin --explore 50% {live}");
-    done(folder.path(), &refresh);
+    let said = done(folder.path(), &format!("{refresh} --json")).json();
     done(folder.path(), "export pages c -o p.jsonl");
     let text = fs::read_to_string(folder.path().join("p.jsonl")).unwrap();
     let rows: Vec<Value> = text
@@ -171,6 +171,13 @@ fn explored_pages_have_their_chance_in_the_journal() {
             .iter()
             .all(|row| (row["chance"].as_f64().unwrap() - 0.2).abs() < 1e-6)
     );
+    // Too few for a number; what is sure is that pages looked at are current.
+    assert_eq!(said["drawn"], drawn.len(), "{said}");
+    assert_eq!(said["freshness"], Value::Null);
+    let looked = said["fetched"].as_f64().unwrap() / 20.0;
+    let bounds = ["freshness_low", "freshness_high"].map(|key| said[key].as_f64().unwrap());
+    assert!(looked <= bounds[0] && bounds[0] < bounds[1], "{said}");
+    assert_eq!(bounds[1], 1.0);
     let why = format!("why c {}", drawn[0]["url"].as_str().unwrap());
     let told = done(folder.path(), &why).out;
     assert!(told.contains("drawn with chance 1 in 5"), "{told}");
@@ -210,6 +217,18 @@ fn explored_pages_have_their_chance_in_the_journal() {
     assert!(
         table.contains("unknown") && table.contains("ChangeRatio from to"),
         "{table}"
+    );
+    let check = |more: &str, expect: &str| {
+        let ran = done(folder.path(), &format!("refresh c {more} {live}")).out;
+        assert!(ran.contains(expect), "{ran}");
+    };
+    check(
+        "--budget 5 --policy round-robin",
+        "at least 25.0 % of the 20 stored pages are current; the pages looked at were chosen",
+    );
+    check(
+        "--budget 100%",
+        "all 20 stored pages were looked at and are current",
     );
     let wrong = turnstone(folder.path(), "refresh c --explore 2");
     assert_eq!(wrong.code, 2, "{}", wrong.err);

@@ -14,6 +14,7 @@ mod rehearsal;
 
 use rehearsal::Command;
 use rehearsal::live::Live;
+use rehearsal::predict::DISCOVER;
 use rehearsal::soft404::unmask;
 use rehearsal::stage::Stage;
 
@@ -22,6 +23,7 @@ fn live(connections: Option<usize>) -> Live<'static> {
         turnstone: Path::new(env!("CARGO_BIN_EXE_turnstone")),
         connections,
         clock_scale: 1,
+        discover_policy: DISCOVER,
     }
 }
 
@@ -50,10 +52,12 @@ fn one_connection_finds_what_the_record_says_in_the_predicted_order() {
     let histories = histories(folder.path());
     let live = live(Some(1));
     let mut stage = Stage::set(&histories, [0.5, 1.0], live).unwrap();
+    stage.seeds = 2;
     let [expected, stored] = stage.stored;
     assert!(expected == stored && stored > 200, "{:?}", stage.missed);
     for command in COMMANDS {
         let row = stage.ask(command, live).unwrap();
+        assert_eq!(row.by_seed.len(), 2);
         assert_eq!(row.wrong, 0, "{command:?}: {:?}", row.wrong_words);
         assert!(row.found[0] > 0, "{command:?} proves nothing");
         assert!(row.same_order && row.off() < 0.05, "{row:?}");

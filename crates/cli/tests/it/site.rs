@@ -189,3 +189,15 @@ fn private_addresses_are_refused_unless_allowed() {
         2
     );
 }
+
+#[test]
+fn a_page_without_links_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("empty.html"), "").unwrap();
+    assert_eq!(
+        done(folder.path(), "links empty.html").out,
+        "empty.html: no links\n"
+    );
+    let json = done(folder.path(), "links empty.html --json").json();
+    assert_eq!(json["links"].as_array().unwrap().len(), 0);
+}

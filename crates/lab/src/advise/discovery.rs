@@ -19,6 +19,7 @@ const BUDGET: f64 = 0.01;
 
 /// Those that learn from their rounds.
 const LEARNERS: &[&str] = &[
+    "bandit:hubs=0.5",
     "bandit",
     "bandit:rule=ucb",
     "bandit:rule=thompson",

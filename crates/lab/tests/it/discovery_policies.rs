@@ -30,6 +30,7 @@ const SPECS: &[&str] = &[
     "cov-win:again=0.5,decay=0.5,least=0.2",
     "cov-win:few=1",
     "bandit",
+    "bandit:hubs=0.5",
     "bandit:rule=ucb,keep=1",
     "bandit:rule=thompson",
 ];

@@ -6,6 +6,7 @@ mod crawled;
 mod discovery_folds;
 mod discovery_policies;
 mod discovery_truth;
+mod freshness;
 mod generated_histories;
 mod keep;
 mod liveness_costs;

@@ -13,19 +13,25 @@
 //!   new pages in w rounds, a ← γa + k, b ← γb + w. Pages that an earlier fetch of the same round
 //!   had shown do not count in k, so arms that show the same do not all stay rich.
 //!
-//! The chance of a page never tried is that of its draw, so many of so many. Thompson's draws have no
-//! chance that could be written down; they count as certain, and tell nothing of other pages.
+//! Before anything was learnt, pages never tried are all there is, and a few of them drawn at random find
+//! much or nothing by luck. So a share of them (`hubs`) may go to those with most links, which list
+//! what is new more often than others: the one of each host, then each host's second.
+//!
+//! The chance of a page never tried is that of its draw, so many of so many; hubs are certain. Thompson's
+//! draws have no chance that could be written down; they count as certain, and tell nothing of other pages.
 //!
 //! γ (`keep`) forgets old rounds; 1 keeps them all. All draws are made when a round is ranked.
 //!
-//! Cost: O(pages) per round, O(links) per fetch; 24 bytes per page. The rules use logarithms, so
+//! Cost: O(pages) per round, O(pages log pages) with hubs, O(links) per fetch; 32 bytes per page. The rules use logarithms, so
 //! decisions are the same for a seed on machines with the same mathematics library.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io;
 
 use turnstone_frontier::{
-    Chance, Event, Fault, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
+    Chance, Event, Fault, HostId, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick,
+    corrupt,
 };
 
 use super::DiscoveryPolicy;
@@ -57,6 +63,7 @@ pub(crate) enum Rule {
 pub(crate) struct Settings {
     rule: Rule,
     epsilon: f64,
+    hubs: f64,
     keep: f64,
 }
 
@@ -70,6 +77,12 @@ pub(crate) const PARAMETERS: &[ParameterInfo] = &[
         name: "epsilon",
         default: "0.1",
         meaning: "with epsilon and ucb: the share of the budget for pages never tried",
+    },
+    ParameterInfo {
+        name: "hubs",
+        default: "0",
+        meaning: "with epsilon and ucb: of the pages never tried, the share that goes to those with \
+                  most links, host by host",
     },
     ParameterInfo {
         name: "c",
@@ -96,6 +109,7 @@ impl Settings {
                 value.parse().ok().filter(|number| fits(*number))
             })
         };
+        let (share, is_share) = ("a number from 0 to 1", |share| (0.0..=1.0).contains(&share));
         let above = "a number above 0 and below 1,000";
         let c = number("c", 1.0, above, |c| c > 0.0 && c < 1000.0)?;
         let prior = number("prior", 0.02, above, |prior| prior > 0.0 && prior < 1000.0)?;
@@ -106,9 +120,8 @@ impl Settings {
         ];
         Ok(Self {
             rule: spec.choice("rule", Rule::Epsilon, &rules)?,
-            epsilon: number("epsilon", 0.1, "a number from 0 to 1", |epsilon| {
-                (0.0..=1.0).contains(&epsilon)
-            })?,
+            epsilon: number("epsilon", 0.1, share, is_share)?,
+            hubs: number("hubs", 0.0, share, is_share)?,
             keep: number("keep", 0.95, "a number above 0 and at most 1", |keep| {
                 keep > 0.0 && keep <= 1.0
             })?,
@@ -126,6 +139,9 @@ struct Arm {
     /// The round after its last fetch, or after its discovery.
     since: u32,
     tried: bool,
+    host: HostId,
+    /// How many links it had when last fetched.
+    links: u32,
 }
 
 /// The bandit.
@@ -145,6 +161,8 @@ pub(crate) struct Bandit {
     pulled: Vec<PageId>,
     /// How many pages never tried were drawn for it, and of how many.
     drawn: (u64, u64),
+    /// Pages never tried that were chosen for their links.
+    hubs: BTreeSet<PageId>,
 }
 
 impl Bandit {
@@ -159,6 +177,7 @@ impl Bandit {
             queued: Vec::new(),
             pulled: Vec::new(),
             drawn: (0, 0),
+            hubs: BTreeSet::new(),
         }
     }
 
@@ -213,6 +232,14 @@ impl Bandit {
             others.sort_by_key(|page| (self.arms[page.index()].since, *page));
         }
         let wanted = budget.saturating_sub(chosen.len()).min(untried.len());
+        let hubs = self.most_links(
+            &untried,
+            (self.settings.hubs * wanted as f64).round() as usize,
+        );
+        chosen.extend_from_slice(&hubs);
+        self.hubs = hubs.into_iter().collect();
+        untried.retain(|page| !self.hubs.contains(page));
+        let wanted = wanted - self.hubs.len();
         self.drawn = (wanted as u64, untried.len() as u64);
         for place in 0..wanted {
             let left = (untried.len() - place) as u64;
@@ -221,6 +248,23 @@ impl Bandit {
         chosen.extend_from_slice(&untried[..wanted]);
         others.truncate(budget.saturating_sub(chosen.len()));
         chosen.extend(others);
+    }
+
+    /// Of some pages those with most links: the best of each host, then each host's second.
+    fn most_links(&self, pages: &[PageId], wanted: usize) -> Vec<PageId> {
+        if wanted == 0 {
+            return Vec::new();
+        }
+        let arm = |page: PageId| &self.arms[page.index()];
+        let linking = pages.iter().copied().filter(|page| arm(*page).links > 0);
+        let mut linking: Vec<PageId> = linking.collect();
+        linking.sort_by_key(|page| (arm(*page).host, Reverse(arm(*page).links), *page));
+        let hosts = linking.chunk_by(|a, b| arm(*a).host == arm(*b).host);
+        let placed = hosts.flat_map(|pages| pages.iter().enumerate());
+        let mut placed: Vec<(usize, PageId)> = placed.map(|(place, page)| (place, *page)).collect();
+        placed.sort_by_key(|(place, page)| (*place, Reverse(arm(*page).links), *page));
+        let best = placed.into_iter().map(|(_, page)| page);
+        best.take(wanted).collect()
     }
 
     /// What the rule makes of each page it may exploit.
@@ -273,11 +317,15 @@ fn normal(random: &mut Random) -> f64 {
 impl Policy for Bandit {
     fn observe(&mut self, event: &Event<'_>, _: Tick, _: &dyn Links, ranking: &mut Ranking) {
         settle(event, ranking);
+        if let Event::Fetched { page, links, .. } = *event {
+            self.arms[page.index()].links = links.len() as u32;
+        }
         match *event {
             Event::Discovered { page, host, .. } => {
                 self.watch.discover(page, host);
                 self.arms.push(Arm {
                     since: self.round + 1,
+                    host,
                     ..Arm::default()
                 });
             }
@@ -316,6 +364,7 @@ impl Policy for Bandit {
 
     fn chance(&self, page: PageId, _: &Ranking) -> Chance {
         let untried = self.arms.get(page.index()).is_some_and(|arm| !arm.tried);
+        let untried = untried && !self.hubs.contains(&page);
         match self.settings.rule {
             Rule::Epsilon | Rule::Ucb { .. } if untried => Chance::of(self.drawn.0, self.drawn.1),
             _ => Chance::CERTAIN,
@@ -326,10 +375,12 @@ impl Policy for Bandit {
         self.watch.save(out)?;
         self.random.save(out)?;
         self.drawn.save(out)?;
+        self.hubs.iter().copied().collect::<Vec<_>>().save(out)?;
         (self.arms.len() as u64).save(out)?;
         for arm in &self.arms {
             (arm.reward, arm.trials).save(out)?;
             (arm.since, arm.tried).save(out)?;
+            (arm.host.0, arm.links).save(out)?;
         }
         self.found.save(out)?;
         self.round.save(out)?;
@@ -341,15 +392,20 @@ impl Policy for Bandit {
         self.watch.restore(saved)?;
         self.random = Restore::restore(saved)?;
         self.drawn = Restore::restore(saved)?;
+        let hubs: Vec<PageId> = Restore::restore(saved)?;
+        self.hubs = hubs.into_iter().collect();
         self.arms.clear();
         for _ in 0..u64::restore(saved)? {
             let (reward, trials) = Restore::restore(saved)?;
             let (since, tried) = Restore::restore(saved)?;
+            let (host, links) = Restore::restore(saved)?;
             self.arms.push(Arm {
                 reward,
                 trials,
                 since,
                 tried,
+                host: HostId(host),
+                links,
             });
         }
         if self.arms.len() != self.watch.page_count() {

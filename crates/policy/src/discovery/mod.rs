@@ -187,7 +187,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         questions: &[Question::Discovery],
         summary: "learn from discovery rounds alone: exploit pages that led to new ones, try others",
         paper: "Dasgupta et al. 2007 (future work); Thompson sampling for content discovery, 2023",
-        cost: "O(pages) per round, O(links) per fetch, 24 bytes per page",
+        cost: "O(pages) per round, O(links) per fetch, 32 bytes per page",
         parameters: bandit::PARAMETERS,
     },
 ];

@@ -20,6 +20,8 @@ pub(crate) struct Live<'a> {
     pub(crate) connections: Option<usize>,
     /// How many times faster than time the clock of a crawl runs.
     pub(crate) clock_scale: u32,
+    /// How discovery chooses.
+    pub(crate) discover_policy: &'a str,
 }
 
 impl Live<'_> {
@@ -44,6 +46,9 @@ impl Live<'_> {
         let mut arguments = vec![verb, folder];
         if !option.is_empty() {
             arguments.extend([option, &value]);
+        }
+        if let Command::Discover(_) = command {
+            arguments.extend(["--policy", self.discover_policy]);
         }
         let printed = self.run(&arguments)?;
         let surveys = matches!(command, Command::Revive(_));

@@ -30,9 +30,10 @@ use super::{Command, Round, What};
 /// What the commands take when no policy is named.
 const REVIVE: &str = "pa-ratio";
 const REVIVE_SAMPLE: &str = "2%";
-const DISCOVER: &str = "bandit";
+pub(crate) const DISCOVER: &str = "bandit:hubs=0.5";
 const REFRESH: &str = "cohorts:ahead=16";
-const SEED: u64 = 1;
+/// The seed of a crawl directory that names none.
+pub(crate) const SEED: u64 = 1;
 
 /// The crawl directory and the record that answers for it.
 pub(crate) struct Oracle<'a> {
@@ -52,6 +53,13 @@ pub(crate) fn plan() -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
+/// How discovery chooses, and where random generators start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw<'a> {
+    pub(crate) discover_policy: &'a str,
+    pub(crate) seed: u64,
+}
+
 /// What a command that began as a live round did is going to find.
 ///
 /// A survey's budget of requests also pays for probes, which nobody sends here: what is predicted
@@ -60,7 +68,9 @@ pub(crate) fn predict(
     oracle: &Oracle<'_>,
     command: Command,
     live: &Round,
+    draw: Draw<'_>,
 ) -> anyhow::Result<Round> {
+    let seed = draw.seed;
     let store = oracle.store;
     let (question, budget, past) = match command {
         Command::Revive(requests) => (
@@ -72,19 +82,19 @@ pub(crate) fn predict(
         Command::Refresh(budget) => ("refresh", budget, Past::Stored),
     };
     let policy: Box<dyn Policy> = match command {
-        Command::Revive(_) => liveness_policy(store)?,
+        Command::Revive(_) => liveness_policy(store, seed)?,
         Command::Discover(_) => {
             let question = Discovery {
-                seed: SEED,
+                seed,
                 ..Discovery::default()
             };
-            let policy = discovery::build(&DISCOVER.parse()?, question)?;
+            let policy = discovery::build(&draw.discover_policy.parse()?, question)?;
             Box::new(NewPagesFirst::new(policy))
         }
         Command::Refresh(_) => {
             let view = View::stored(store)?;
             let pages = StoredPages::read(store, view.numbered())?;
-            changes::build(&REFRESH.parse()?, &pages, SEED)?
+            changes::build(&REFRESH.parse()?, &pages, seed)?
         }
     };
     let mut plan = oracle.plan.clone();
@@ -120,7 +130,7 @@ pub(crate) fn predict(
     })
 }
 
-fn liveness_policy(store: &Store) -> anyhow::Result<Box<dyn Policy>> {
+fn liveness_policy(store: &Store, seed: u64) -> anyhow::Result<Box<dyn Policy>> {
     let view = View::stored(store)?;
     let pages = StoredPages::read(store, view.numbered())?;
     let graph = GraphRank::new(pages.graph(), PageRank::default());
@@ -132,7 +142,7 @@ fn liveness_policy(store: &Store) -> anyhow::Result<Box<dyn Policy>> {
             by: SampleBy::Random,
             size: size.of(view.numbered().len())?,
         },
-        seed: SEED,
+        seed,
     };
     Ok(Box::new(liveness::build(&spec, &start)?))
 }

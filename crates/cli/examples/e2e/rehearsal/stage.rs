@@ -13,7 +13,7 @@ use turnstone_lab::serve::{Handle, Options, Web, start};
 use turnstone_pagestore::{Key, Store};
 
 use super::live::Live;
-use super::predict::{self, Oracle, places, predict};
+use super::predict::{self, Draw, Oracle, SEED, places, predict};
 use super::record::{Record, When};
 use super::{Command, Round, What};
 
@@ -30,6 +30,8 @@ pub(crate) struct Stage {
     folder: tempfile::TempDir,
     /// How often a copy was made.
     copies: u32,
+    /// Every round is predicted with so many further seeds.
+    pub(crate) seeds: u64,
     /// Pages that the record says were to be stored, and pages that were.
     pub(crate) stored: [u64; 2],
     /// The first few that were not, and why.
@@ -57,6 +59,8 @@ pub(crate) struct Row {
     /// Pages linked from those asked that are there now and were known to be missing when they
     /// were crawled: no round of discovery asks for them again.
     pub(crate) returned: u64,
+    /// Pages found as predicted with other seeds, from the fewest to the most.
+    pub(crate) by_seed: Vec<u64>,
 }
 
 impl Row {
@@ -124,6 +128,7 @@ impl Stage {
             plan,
             folder,
             copies: 0,
+            seeds: 0,
         })
     }
 
@@ -145,7 +150,16 @@ impl Stage {
         let copy = self.folder.path().join(format!("copy-{}", self.copies));
         copy_folder(&self.directory(), &copy)?;
         let (printed, round) = live.ask(&copy, command)?;
-        let predicted = predict(&oracle, command, &round)?;
+        let draw = |seed| Draw {
+            discover_policy: live.discover_policy,
+            seed,
+        };
+        let predicted = predict(&oracle, command, &round, draw(SEED))?;
+        let mut by_seed = Vec::new();
+        for seed in (SEED + 1..).take(self.seeds as usize) {
+            by_seed.push(predict(&oracle, command, &round, draw(seed))?.found(command));
+        }
+        by_seed.sort_unstable();
         let after = Store::look(&copy)?;
         let is_stored = |page: PageId| {
             page.index() < before.index().page_count() && before.index().is_stored(page)
@@ -185,6 +199,7 @@ impl Stage {
             wrong,
             wrong_words,
             returned,
+            by_seed,
         })
     }
 }

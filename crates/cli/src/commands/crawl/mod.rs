@@ -201,20 +201,26 @@ pub(crate) fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
 
 /// Whoever asks strangers says who asks: without a contact only this machine may be crawled.
 pub(crate) fn need_contact(seeds: &[turnstone_fetch::Url]) -> Result<(), Usage> {
-    for url in seeds {
-        let host = turnstone_fetch::urls::host_of(url);
-        let address: Result<std::net::IpAddr, _> =
-            host.trim_start_matches('[').trim_end_matches(']').parse();
-        let is_here = match address {
-            Ok(address) => address.is_loopback(),
-            Err(_) => host == "localhost" || host.ends_with(".localhost"),
-        };
-        if !is_here {
-            let what = format!(
-                "to crawl {host}, give an e-mail address or URL where its owner can reach you"
-            );
-            return Err(Usage::of("--contact", what));
-        }
+    match seeds.iter().find(|url| !is_here(url)) {
+        Some(url) => Err(wants_contact(turnstone_fetch::urls::host_of(url))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether a URL is one of this machine.
+pub(crate) fn is_here(url: &turnstone_fetch::Url) -> bool {
+    let host = turnstone_fetch::urls::host_of(url);
+    let address: Result<std::net::IpAddr, _> =
+        host.trim_start_matches('[').trim_end_matches(']').parse();
+    match address {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// What is said to whoever does not say who asks.
+pub(crate) fn wants_contact(whom: &str) -> Usage {
+    let what =
+        format!("to crawl {whom}, give an e-mail address or URL where its owner can reach you");
+    Usage::of("--contact", what)
 }

@@ -106,6 +106,22 @@ impl Import {
         }
     }
 
+    /// The first thing to be imported that is not as wanted. Lists are read for it, nothing else.
+    pub(crate) fn look_for(&self, wanted: impl Fn(&Url) -> bool) -> anyhow::Result<Option<Other>> {
+        for source in source::find(&self.sources)? {
+            let found = match source.kind {
+                Kind::UrlList => url_list::find(&source, &wanted)?.map(Other::Page),
+                Kind::Warc | Kind::Cdx | Kind::Graph | Kind::History => {
+                    Some(Other::Unread(source.path))
+                }
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let summary = self.carry_out()?;
         summary.print(output)?;
@@ -151,6 +167,14 @@ impl Import {
             other => other,
         }
     }
+}
+
+/// What was found before it was imported.
+pub(crate) enum Other {
+    /// A page that a list names.
+    Page(Url),
+    /// A file whose pages are known once it was read.
+    Unread(PathBuf),
 }
 
 /// How far taking in has come, as the journal notes it.

@@ -89,4 +89,6 @@ struct FactsLine {
     attempts: u32,
     #[serde(skip)]
     chance: u32,
+    #[serde(skip)]
+    arm: Option<turnstone_frontier::Arm>,
 }

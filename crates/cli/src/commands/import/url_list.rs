@@ -65,6 +65,26 @@ pub(super) fn read(
     Ok(())
 }
 
+/// The first URL of a list that is not as wanted, if there is one; lines that are no URL are passed over.
+pub(super) fn find(source: &Source, wanted: impl Fn(&Url) -> bool) -> anyhow::Result<Option<Url>> {
+    let context = || source.path.display().to_string();
+    let (mut input, _) = source::open(&source.path).with_context(context)?;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = (&mut input).take(LINE_BYTES_MAX);
+        if bounded.read_until(b'\n', &mut line).with_context(context)? == 0 {
+            return Ok(None);
+        }
+        let text = std::str::from_utf8(&line).unwrap_or_default();
+        if let Ok(Some((url, _))) = read_line(text)
+            && !wanted(&url)
+        {
+            return Ok(Some(url));
+        }
+    }
+}
+
 /// A page that a list says was stored.
 pub(super) fn listed(url: &Url, at: u64, detail: String) -> OldFetch {
     OldFetch {

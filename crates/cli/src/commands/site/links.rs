@@ -53,6 +53,9 @@ impl Links {
             "refused": page.cuts.links_refused,
         });
         output.result(&json, || {
+            if page.links.is_empty() {
+                return format!("{}: no links\n", self.page);
+            }
             let mut table = Table::new(&["link", "rel", "url"]);
             for link in &page.links {
                 let (tag, attribute) = link.kind.tag_and_attribute();

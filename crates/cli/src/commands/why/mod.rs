@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
-use turnstone_frontier::PageId;
+use turnstone_frontier::{Arm, Chance, PageId};
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{PageState, Settled};
 
@@ -140,6 +140,7 @@ impl Told {
                 "same_as": at.same_as,
             })
         });
+        let asked = self.past.last_asked();
         json!({
             "url": self.url,
             "known": true,
@@ -153,6 +154,8 @@ impl Told {
             "rank": self.rank.as_ref().map(|rank| rank.rank),
             "rank_parts": self.rank,
             "waits_for": self.waits,
+            "arm": asked.and_then(|(arm, _)| arm).map(Arm::name),
+            "chance": asked.map(|(_, chance)| chance.number()),
             "linked_from": self.past.linked_from,
             "linked_from_count": self.past.linked_from_count,
             "redirected_from": self.past.redirected_from,
@@ -194,6 +197,17 @@ impl Told {
                 text += &format!("\nthe same body as {same}");
             }
             facts.push(("archived in", text));
+        }
+        if let Some((arm, chance)) = self.past.last_asked() {
+            let whom = match arm {
+                Some(arm) => format!("for {arm}; "),
+                None => String::new(),
+            };
+            let how = match chance {
+                Chance::CERTAIN => "chosen for certain".to_owned(),
+                drawn => format!("drawn with chance {drawn}"),
+            };
+            facts.push(("last asked", whom + &how));
         }
         facts.push(("history", self.past.text(directory)));
         format!("{}\n{}", self.url, aligned(&facts))

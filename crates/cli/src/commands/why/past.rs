@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use turnstone_fetch::urls::shown;
-use turnstone_frontier::{Chance, PageId, Tick};
+use turnstone_frontier::{Arm, Chance, PageId, Tick};
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{Entry, Links, Outcome, Position, Settled, Store};
 
@@ -86,10 +86,18 @@ impl Past {
                 "requests": facts.requests,
                 "bytes": facts.body_bytes,
                 "milliseconds": facts.milliseconds,
+                "arm": facts.arm.map(Arm::name),
                 "chance": Chance::from_units(facts.chance).number(),
             })
         };
         self.outcomes.iter().map(outcome).collect()
+    }
+
+    /// The last time a request was sent for it: for which arm, and with which chance.
+    pub(super) fn last_asked(&self) -> Option<(Option<Arm>, Chance)> {
+        let mut sent = self.outcomes.iter().map(|(_, outcome)| &outcome.facts);
+        let last = sent.rfind(|facts| facts.requests > 0)?;
+        Some((last.arm, Chance::from_units(last.chance)))
     }
 
     pub(super) fn links_text(&self) -> String {
@@ -138,6 +146,9 @@ impl Past {
             }
             if !facts.detail.is_empty() {
                 line += &format!("  {}", facts.detail);
+            }
+            if let Some(arm) = facts.arm {
+                line += &format!("  for {arm}");
             }
             if facts.chance > 0 {
                 line += &format!("  drawn with chance {}", Chance::from_units(facts.chance));

@@ -1,5 +1,6 @@
 //! `turnstone keep`: budgets bind, kills change nothing of that, and a web that moves is followed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use turnstone_crawl::Round;
 use turnstone_crawl::fold::{Founding, Past, replay};
 use turnstone_fetch::scope::{Scope, ScopeRules};
-use turnstone_frontier::{Change, Fault, PageId, Policy};
+use turnstone_frontier::{Arm, Change, Fault, PageId, Policy};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::{Spec, keep as policy};
 
@@ -109,6 +110,51 @@ fn every_slice_spends_its_budget_and_no_more() {
     let told = |line: &&str| line.contains("of 25 requests (coverage ");
     assert_eq!(lines.lines().filter(told).count(), 3, "{lines}");
     audit::check(&crawler.directory());
+    why_tells_the_arm(&crawler.directory());
+}
+
+/// For every arm that a request was spent on, `why` tells so of a page; and with which chance.
+fn why_tells_the_arm(directory: &Path) {
+    let store = Store::look(directory).unwrap();
+    let mut scan = store.scan(Position::FIRST);
+    let mut by_arm = BTreeMap::new();
+    let (mut kept, mut requests) = (false, 0);
+    while let Some((_, _, entry)) = scan.next().unwrap() {
+        match entry {
+            Entry::Round { question, .. } => kept |= question == "keep",
+            Entry::Outcome(outcome) if outcome.facts.requests > 0 => {
+                assert_eq!(outcome.facts.arm.is_some(), kept, "{:?}", outcome.facts);
+                requests += u32::from(kept);
+                by_arm.insert(outcome.facts.arm.map(Arm::name), outcome.page);
+            }
+            _ => {}
+        }
+    }
+    assert!(requests > 50 && by_arm.len() > 2, "{requests} {by_arm:?}");
+    for (arm, page) in by_arm {
+        let url = store.url(page).unwrap();
+        let parent = directory.parent().unwrap();
+        let json = done(parent, &format!("why crawl {url} --json")).json();
+        let last = store.outcome(page).unwrap().unwrap().facts.arm;
+        let told = serde_json::json!(last.map(Arm::name));
+        assert_eq!(
+            (&json["arm"], &json["chance"]),
+            (&told, &1.0.into()),
+            "{json}"
+        );
+        let history = json["history"].as_array().unwrap();
+        assert!(
+            history
+                .iter()
+                .any(|past| past["arm"] == serde_json::json!(arm))
+        );
+        let text = done(parent, &format!("why crawl {url}")).out;
+        let said = match last {
+            Some(last) => format!("for {last}; chosen for certain"),
+            None => "chosen for certain".to_owned(),
+        };
+        assert!(text.contains(&said), "{text}");
+    }
 }
 
 #[test]

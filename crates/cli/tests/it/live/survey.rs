@@ -8,7 +8,7 @@ use std::process::Command;
 use turnstone_lab::serve::{Answer, Delivery, Handle, Options, Request, Web, start};
 
 use super::crawler::{Crawler, Running};
-use crate::run::turnstone;
+use crate::run::{done, turnstone};
 
 const DIRECTORIES: [&str; 3] = ["/a/", "/b/", "/c/"];
 const PAGES: u32 = 10;
@@ -180,4 +180,35 @@ fn a_list_of_urls_is_imported_and_surveyed() {
     let ran = turnstone(&folder, "revive old-revive -o third --allow-private");
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("--output"), "{}", ran.err);
+}
+
+/// Who asks is asked for first: nothing is imported in vain.
+#[test]
+fn without_a_contact_nothing_is_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(
+        folder.join("old.txt"),
+        "http://127.0.0.1/\nhttps://www.example.org/a\n",
+    )
+    .unwrap();
+    for more in ["", " --allow-private", " -o into"] {
+        let ran = turnstone(folder, &format!("revive old.txt{more}"));
+        assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+        assert!(
+            ran.err
+                .contains("--contact: to crawl www.example.org, give"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "{more}");
+    }
+    done(
+        folder,
+        "generate history -o sites --sites 1 --pages 20 --snapshots 2",
+    );
+    let ran = turnstone(folder, "revive sites");
+    assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("--contact: to crawl what "), "{}", ran.err);
+    assert!(!folder.join("sites-revive").exists());
 }
