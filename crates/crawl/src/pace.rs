@@ -363,6 +363,10 @@ impl Slices {
 }
 
 #[cfg(test)]
+#[path = "pace_resumed.rs"]
+mod resumed;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -13,6 +13,12 @@ pub fn whole(number: u64) -> String {
     text
 }
 
+/// So many of something: 1 page, 2 pages.
+pub fn plural(count: u64, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {what}{ending}", whole(count))
+}
+
 /// A share as per cent with one or two decimals; `-` for what is not a number.
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {

@@ -38,7 +38,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;mar
 color:#222;background:#fff}h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2rem}\
 .q{font-size:1.1rem;color:#555;margin-top:0}figure{margin:1.5rem 0}figcaption{color:#555;font-size:.92rem}\
 svg{width:100%;height:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:1rem 0}\
-th,td{padding:.25rem .7rem;text-align:left;border-bottom:1px solid #ddd}.n{text-align:right}\
+th,td{padding:.25rem .7rem;text-align:left;border-bottom:1px solid #ddd}.n{text-align:right}td.n{white-space:nowrap}\
 pre{background:#f5f5f2;padding:.7rem 1rem;overflow:auto;border-radius:6px}.w{overflow-x:auto}\
 footer{margin-top:3rem;color:#777;font-size:.9rem}\
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}.q,figcaption,footer{color:#aaa}\

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use turnstone_crawl::{Past, Round, Until};
 use turnstone_frontier::PageId;
-use turnstone_lab::number::{percent, whole};
+use turnstone_lab::number::{percent, plural, whole};
 use turnstone_lab::table::Table;
 use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
@@ -52,6 +52,8 @@ struct Found {
     asked: u64,
     /// New pages fetched.
     new: u64,
+    /// Of these, known before the round.
+    known_before: u64,
     /// New pages that were known of but did not come.
     failed: u64,
     /// By known page: new pages that it led to, itself or through other new ones.
@@ -102,6 +104,7 @@ impl Discover {
             "requests": found.requests,
             "asked": found.asked,
             "new": found.new,
+            "known_before": found.known_before,
             "failed": found.failed,
             "overhead": overhead,
             "stopped_by": answered.summary.stop.name(),
@@ -109,13 +112,25 @@ impl Discover {
         });
         output.result(&document, || {
             let mut text = format!(
-                "{}: {} new pages found by fetching {} known ones again (overhead {}); {} new URLs did not come\n",
+                "{}: {} found by fetching {} known ones again (overhead {}); {} did not come\n",
                 self.directory.display(),
-                whole(found.new),
+                plural(found.new, "new page"),
                 whole(found.asked),
                 percent(overhead),
-                whole(found.failed),
+                plural(found.failed, "new URL"),
             );
+            if found.known_before > 0 {
+                text += &format!(
+                    "{} known before and fetched now for the first time\n",
+                    match found.known_before {
+                        1 => "1 of them was".to_owned(),
+                        count => format!("{} of them were", whole(count)),
+                    }
+                );
+            }
+            if urls.is_empty() {
+                return text;
+            }
             let mut table = Table::new(&["new pages", "found through"]);
             for (url, count) in urls.iter().take(LISTED_MAX) {
                 table.row([whole(*count), url.clone()]);
@@ -151,8 +166,9 @@ fn found(store: &Store, before: &Store, began: Position) -> anyhow::Result<Found
         match outcome.settled {
             Settled::Fetched(_) if new => {
                 found.new += 1;
-                if let Some(giver) = giver {
-                    *found.givers.entry(giver).or_default() += 1;
+                match giver {
+                    Some(giver) => *found.givers.entry(giver).or_default() += 1,
+                    None => found.known_before += 1,
                 }
             }
             Settled::Fetched(_) => found.asked += 1,

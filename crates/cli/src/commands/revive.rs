@@ -75,6 +75,18 @@ struct Known {
     estimate: Option<AliveEstimate>,
 }
 
+impl Known {
+    /// About how many of all pages are alive, at least and at most: by the sample, within what is
+    /// known of the others.
+    fn estimated(&self, pages: u64, confidence: Confidence) -> Option<(f64, u64, u64)> {
+        let (least, most) = (self.alive, pages.saturating_sub(self.gone).max(self.alive));
+        let estimate = self.estimate?;
+        let (low, high) = estimate.interval(confidence);
+        let about = estimate.alive().clamp(least as f64, most as f64);
+        Some((about, low.clamp(least, most), high.clamp(least, most)))
+    }
+}
+
 /// A policy that lets others look on.
 struct Watched {
     inner: Box<dyn LivenessPolicy>,
@@ -132,7 +144,7 @@ impl Revive {
         };
         let (line, met) = (look.clone(), look.clone());
         let watch = Watch {
-            line: Some(Arc::new(move || told(line(), confidence))),
+            line: Some(Arc::new(move || told(line(), stored, confidence))),
             slice: None,
             enough: enough.map(|enough| -> Arc<dyn Fn() -> bool + Send + Sync> {
                 Arc::new(move || {
@@ -197,7 +209,7 @@ impl Revive {
         } else {
             answered.summary.stop.name()
         };
-        let interval = known.estimate.map(|estimate| estimate.interval(confidence));
+        let estimated = known.estimated(stored, confidence);
         let document = json!({
             "directory": directory.display().to_string(),
             "imported": imported,
@@ -207,8 +219,8 @@ impl Revive {
             "survey_requests": written.requests,
             "alive": known.alive,
             "gone": known.gone,
-            "alive_estimate": known.estimate.map(|estimate| estimate.alive()),
-            "alive_interval": interval,
+            "alive_estimate": estimated.map(|(about, ..)| about),
+            "alive_interval": estimated.map(|(_, low, high)| (low, high)),
             "cost": cost,
             "stopped_by": stopped_by,
             "verdicts": written.verdicts,
@@ -223,7 +235,7 @@ impl Revive {
                 whole(known.gone),
                 whole(stored),
                 whole(requests),
-                told(known, confidence),
+                told(known, stored, confidence),
                 whole(written.verdicts),
                 file.display(),
             )
@@ -347,14 +359,14 @@ fn finish(directory: &Path, finished: bool) -> anyhow::Result<Store> {
 }
 
 /// How far it is, in one line.
-fn told(known: Known, confidence: Confidence) -> String {
+fn told(known: Known, pages: u64, confidence: Confidence) -> String {
     let mut text = format!("{} alive, {} gone", whole(known.alive), whole(known.gone));
-    if let Some(estimate) = known.estimate {
-        let (low, high) = estimate.interval(confidence);
+    let all_known = known.alive + known.gone == pages;
+    if let (Some((about, low, high)), false) = (known.estimated(pages, confidence), all_known) {
         let _ = write!(
             text,
             "; about {} of all pages are alive ({} to {} at {})",
-            whole(estimate.alive().round() as u64),
+            whole(about.round() as u64),
             whole(low),
             whole(high),
             percent(confidence.number()),
@@ -418,4 +430,26 @@ fn verdicts(store: &Store, file: &Path) -> anyhow::Result<Written> {
     }
     write_whole(file, |out| out.write_all(lines.as_bytes()))?;
     Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_does_not_contradict_what_is_known() {
+        let confidence = Confidence::new(0.95).unwrap();
+        let known = |alive, gone| Known {
+            alive,
+            gone,
+            estimate: AliveEstimate::new(100, 3, 0),
+        };
+        assert!(told(known(5, 1), 100, confidence).contains("about 99 of all pages"));
+        assert_eq!(told(known(90, 10), 100, confidence), "90 alive, 10 gone");
+        assert_eq!(
+            known(90, 10).estimated(100, confidence),
+            Some((90.0, 90, 90))
+        );
+        assert_eq!(Known::default().estimated(100, confidence), None);
+    }
 }

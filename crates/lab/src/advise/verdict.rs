@@ -317,6 +317,50 @@ mod tests {
     }
 
     #[test]
+    fn at_worst_is_at_most_where_lower_is_better() {
+        let between = |tried: Tried, low, high| Tried {
+            between: Some((low, high)),
+            ..tried
+        };
+        let default = between(tried("d", 10.0, 0.0, &[]), 8.0, 12.0);
+        for (high, expected) in [(7.0, true), (9.0, false)] {
+            let other = between(tried("b", 6.0, 0.0, &[]), 5.0, high);
+            let verdict = decide(&[default.clone(), other], Better::Lower, Question::Changes);
+            assert_eq!(
+                matches!(verdict, Verdict::Change { .. }),
+                expected,
+                "{high}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_best_of_the_better_ones_is_taken_and_named_with_the_next() {
+        let all = [("d", 10.0), ("good", 7.0), ("best", 5.0), ("worse", 12.0)];
+        let lower = all.map(|(policy, figure)| tried(policy, figure, 0.0, &[]));
+        check(&lower, Better::Lower, "best before good");
+        let higher = all.map(|(policy, figure)| tried(policy, 20.0 - figure, 0.0, &[]));
+        check(&higher, Better::Higher, "best before good");
+    }
+
+    #[test]
+    fn others_of_which_little_is_known_are_not_taken() {
+        let default = tried("d", 0.5, 0.0, &[]);
+        let better = tried("b", 0.9, 0.0, &[]);
+        let few = Tried {
+            answers: 12.0,
+            ..better.clone()
+        };
+        let unknown = Tried {
+            unknown_share: 0.8,
+            ..better
+        };
+        for other in [few, unknown] {
+            check(&[default.clone(), other], Better::Higher, "keep, as good: ");
+        }
+    }
+
+    #[test]
     fn too_few_answers_tell_nothing() {
         let mut few = tried("d", 0.5, 0.0, &[]);
         few.answers = 12.0;

@@ -22,6 +22,8 @@ pub struct Axis {
     pub range: Option<(f64, f64)>,
     /// Numbers are shares, shown as per cent.
     pub percent: bool,
+    /// Numbers count things that stand side by side: ticks are whole.
+    pub counts: bool,
 }
 
 impl Axis {
@@ -32,6 +34,15 @@ impl Axis {
             scale: Scale::Linear,
             range: None,
             percent: false,
+            counts: false,
+        }
+    }
+
+    /// So many things side by side, the first at 1.
+    pub fn side_by_side(label: impl Into<String>, count: usize) -> Self {
+        Self {
+            counts: true,
+            ..Self::linear(label).from_to(0.5, count.max(1) as f64 + 0.5)
         }
     }
 
@@ -118,6 +129,11 @@ impl<'a> Layout<'a> {
     }
 
     fn linear_ticks(&self) -> Vec<f64> {
+        if self.axis.counts {
+            let every = ((self.largest - self.least) / 20.0).ceil().max(1.0) as usize;
+            let last = self.largest.floor() as usize;
+            return (1..=last).step_by(every).map(|at| at as f64).collect();
+        }
         let rough = (self.largest - self.least) / 5.0;
         let magnitude = 10f64.powf(rough.log10().floor());
         let factors = [1.0, 2.0, 2.5, 5.0, 10.0];

@@ -118,6 +118,37 @@ mod tests {
     }
 
     #[test]
+    fn bars_side_by_side_stay_inside_and_are_named_in_their_order() {
+        let heights = [0.2, 0.9, 0.5];
+        let bars = heights.iter().enumerate().map(|(at, height)| {
+            Series::line(format!("n{at}"), vec![(at as f64 + 1.0, *height)]).drawn_as(Mark::Bars)
+        });
+        let svg = Figure {
+            x: Axis::side_by_side("policy", heights.len()),
+            ..figure(bars.collect())
+        }
+        .svg();
+        let legend: Vec<usize> = ["n0", "n1", "n2"]
+            .map(|name| svg.rfind(&format!(">{name}<")).unwrap())
+            .to_vec();
+        assert!(legend.is_sorted(), "{svg}");
+        let numbers = |name: &str| -> Vec<f64> {
+            let parts = svg.split("<rect ").skip(1);
+            let values = parts.map(|part| part.split(&format!("{name}=\"")).nth(1).unwrap());
+            values
+                .map(|text| text.split('"').next().unwrap().parse().unwrap())
+                .collect()
+        };
+        for (left, width) in numbers("x").into_iter().zip(numbers("width")) {
+            assert!(left > 70.0 && left + width < 820.0 - 220.0, "{svg}");
+        }
+        assert!(
+            svg.contains(">3</text>") && !svg.contains(">4</text>"),
+            "{svg}"
+        );
+    }
+
+    #[test]
     fn nothing_to_draw_is_still_a_picture() {
         for points in [
             vec![],

@@ -39,6 +39,7 @@ pub(super) fn draw(figure: &Figure) -> String {
     );
     axes(&mut out, figure, &x, &y);
     let mut names = Vec::new();
+    let bar_width = bar_width(figure, &x);
     for (index, series) in figure.series.iter().enumerate().rev() {
         let points: Vec<(f64, f64)> = series
             .points
@@ -50,8 +51,10 @@ pub(super) fn draw(figure: &Figure) -> String {
         } else {
             HUES[index % HUES.len()]
         };
-        series_marks(&mut out, series, &points, hue, index);
+        series_marks(&mut out, series, &points, (hue, bar_width), index);
         if let Some(&(_, end)) = points.last() {
+            // Bars side by side are named in their order, not by their heights.
+            let end = if figure.x.counts { TOP } else { end };
             names.push((end, index, hue, series.name.as_str()));
         }
     }
@@ -109,7 +112,26 @@ fn axes(out: &mut String, figure: &Figure, x: &Layout<'_>, y: &Layout<'_>) {
     );
 }
 
-fn series_marks(out: &mut String, series: &Series, points: &[(f64, f64)], hue: &str, index: usize) {
+/// How wide bars are, so that none covers another.
+fn bar_width(figure: &Figure, x: &Layout<'_>) -> f64 {
+    let bars = figure.series.iter().filter(|s| s.mark == Mark::Bars);
+    let mut middles: Vec<f64> = bars
+        .flat_map(|series| &series.points)
+        .filter_map(|point| x.position(point.0).map(across))
+        .collect();
+    middles.sort_by(f64::total_cmp);
+    let gaps = middles.windows(2).map(|pair| pair[1] - pair[0]);
+    let least = gaps.filter(|gap| *gap > 0.0).fold(40.0, f64::min);
+    (least * 0.8).max(1.0)
+}
+
+fn series_marks(
+    out: &mut String,
+    series: &Series,
+    points: &[(f64, f64)],
+    (hue, bar_width): (&str, f64),
+    index: usize,
+) {
     let _ = write!(out, "<g><title>{}</title>", escape(&series.name));
     match series.mark {
         Mark::Line | Mark::Steps => {
@@ -141,11 +163,7 @@ fn series_marks(out: &mut String, series: &Series, points: &[(f64, f64)], hue: &
             }
         }
         Mark::Bars => {
-            let gap = points
-                .windows(2)
-                .map(|pair| (pair[1].0 - pair[0].0).abs())
-                .fold(40.0, f64::min);
-            let (width, bottom) = ((gap * 0.8).max(1.0), down(0.0));
+            let (width, bottom) = (bar_width, down(0.0));
             for &(px, py) in points {
                 let _ = write!(
                     out,

@@ -244,6 +244,7 @@ mod tests {
         check("a!a", "sbs");
         check("a!b", "s?s");
         check("a!.", "s??");
+        check("a.!a", "sbbs");
     }
 
     #[test]
@@ -265,5 +266,43 @@ mod tests {
         assert_eq!(fate(Some(0), 4), Some((true, 7)));
         assert_eq!(fate(Some(3), 4), None);
         assert_eq!(fate(None, 0), Some((true, 7)));
+        // What the whole site showed later is the last word.
+        let row = vec![look(0, Found::Version(VersionId(0))), look(1, Found::Gone)];
+        let looks = Looks::new(vec![false, false, true, false], [row].into_iter().collect());
+        let fate = |until| looks.fate(PageId(0), Some(0), until, Some(VersionId(0)));
+        assert_eq!(fate(1), Some((false, 7)));
+        assert_eq!(fate(3), Some((true, 0)));
+    }
+
+    #[test]
+    fn a_full_snapshot_looked_at_all_that_was_there_before() {
+        let look = |snapshot, found| Look {
+            snapshot,
+            chance: 0,
+            found,
+        };
+        let seen = Found::Version(VersionId(0));
+        let check = |other: Vec<Look>, expected: bool| {
+            let row = vec![look(0, seen), look(2, seen)];
+            let looks = Looks::new(vec![false; 4], [row, other].into_iter().collect());
+            assert_eq!(looks.is_full(2), expected);
+        };
+        check(vec![look(0, seen), look(2, Found::Gone)], true);
+        check(vec![look(0, seen), look(1, seen)], false);
+        // Whether it is there is not what it says; and what came later was not there.
+        check(vec![look(0, seen), look(2, Found::Alive)], false);
+        check(vec![look(3, seen)], true);
+    }
+
+    #[test]
+    fn the_first_snapshots_know_nothing_of_the_later_ones() {
+        let look = |snapshot| Look {
+            snapshot,
+            chance: 0,
+            found: Found::Gone,
+        };
+        let row = vec![look(0), look(1), look(2)];
+        let looks = Looks::new(vec![false; 3], [row].into_iter().collect()).truncated(2);
+        assert_eq!(looks.of(PageId(0)), [look(0), look(1)]);
     }
 }

@@ -305,3 +305,65 @@ impl Bursts {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bursts() -> Bursts {
+        Bursts::new(Doubt {
+            site: 2.0,
+            group: 3.0,
+        })
+    }
+
+    fn into_week(week: u64) -> Tick {
+        Tick(week * WEEK_MS + WEEK_MS / 3)
+    }
+
+    fn visit(from: u64, to: u64, changed: bool) -> Span {
+        Span {
+            from: into_week(from),
+            to: into_week(to),
+            changed,
+        }
+    }
+
+    /// Also for copies from before what is remembered.
+    #[test]
+    fn ages_at_once_are_those_week_by_week() {
+        let mut bursts = bursts();
+        let home = Home {
+            site: 0,
+            group: Some(1),
+        };
+        for week in (0..160).step_by(4) {
+            bursts.learn(home, 0.05, visit(week, week + 9, week % 8 == 0));
+        }
+        let now = into_week(165);
+        for from in [0, 20, 101, 102, 103, 150, 164, 165] {
+            let one_by_one = bursts.usual_days(home, into_week(from), now);
+            let at_once = bursts.ages(now).age(home, into_week(from));
+            assert!(
+                (one_by_one - at_once).abs() < 1e-6,
+                "{from}: {one_by_one}, {at_once}"
+            );
+        }
+        for course in bursts.sites.iter().chain(&bursts.groups) {
+            assert!(course.weeks.len() <= WEEKS_MAX);
+        }
+    }
+
+    #[test]
+    fn a_visit_tells_of_weeks_before_the_first_one() {
+        let mut bursts = bursts();
+        let home = Home {
+            site: 0,
+            group: None,
+        };
+        bursts.learn(home, 0.05, visit(30, 31, false));
+        bursts.learn(home, 0.01, visit(10, 32, true));
+        let days = bursts.usual_days(home, into_week(12), into_week(14));
+        assert!(days > 14.0, "{days}");
+    }
+}

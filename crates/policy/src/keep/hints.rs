@@ -124,3 +124,17 @@ impl Hints {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_flood_of_hints_adds_without_end() {
+        let hints = Hints::default();
+        let few = hints.built_up(0, 0.5, 1.0, 1);
+        let many = hints.built_up(0, 0.5, 1.0, u16::MAX);
+        assert!(0.5 < few && few < many, "{few}, {many}");
+        assert_eq!(many, 0.5 + BUILT_UP_MAX);
+    }
+}

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use turnstone_frontier::{
-    Chance, Change, Event, HostId, Next, NoLinks, PageId, Policy, Politeness, Scheduler, Tick,
-    WholeGraphRank,
+    Chance, Change, Event, Fault, HostId, Next, NoLinks, PageId, Policy, Politeness, Scheduler,
+    Tick, WholeGraphRank,
 };
 use turnstone_policy::discovery::{Discovery, build as discovery};
 use turnstone_policy::explore::{Among, Explore};
@@ -275,4 +275,64 @@ fn hubs_are_certain_and_the_rest_is_drawn() {
         let drawn = Chance::of(4, 36);
         assert!(asked[4..].iter().all(|(_, chance)| *chance == drawn));
     }
+}
+
+/// Rounds among pages of which every fourth was never fetched and every fifth is gone; every second
+/// round is cut short. What each round asks for and with which chance, saved and restored before
+/// every request or not at all.
+fn explored(restores: bool) -> Vec<Vec<(PageId, Chance)>> {
+    let make = || Explore::new(changes("rns", PAGES, 7), 0.5, Among::Fetched, 7);
+    let mut scheduler = Scheduler::new(make(), Politeness::OFF);
+    for page in (0..PAGES).map(PageId::from_index) {
+        let (host, seed) = (HostId(0), false);
+        scheduler.observe(&Event::Discovered { page, host, seed }, Tick(0), &NoLinks);
+        if was_fetched(page) {
+            fetched(&mut scheduler, page);
+        }
+        if is_gone(page) {
+            let fault = Fault::Gone;
+            scheduler.observe(&Event::Failed { page, fault }, Tick(1), &NoLinks);
+        }
+    }
+    let mut rounds = Vec::new();
+    for round in 0..8 {
+        let budget = BUDGET;
+        scheduler.observe(&Event::Round { round, budget }, Tick(1), &NoLinks);
+        let most = if round % 2 == 0 { 2 } else { usize::MAX };
+        let mut asked = Vec::new();
+        while asked.len() < most {
+            if restores {
+                let mut saved = Vec::new();
+                scheduler.save(&mut saved).unwrap();
+                scheduler = Scheduler::restore(make(), &mut saved.as_slice()).unwrap();
+            }
+            let Next::Fetch(page) = scheduler.next(Tick(1)) else {
+                break;
+            };
+            asked.push((page, scheduler.chance(page)));
+            fetched(&mut scheduler, page);
+        }
+        rounds.push(asked);
+    }
+    rounds
+}
+
+fn was_fetched(page: PageId) -> bool {
+    page.0 % 4 != 3
+}
+
+fn is_gone(page: PageId) -> bool {
+    page.0 % 5 == 4
+}
+
+#[test]
+fn only_what_is_there_is_drawn_and_no_round_inherits() {
+    let rounds = explored(false);
+    for asked in &rounds {
+        assert!(asked.len() as u64 <= BUDGET, "{asked:?}");
+        for (page, _) in asked {
+            assert!(was_fetched(*page) && !is_gone(*page), "{page:?} was drawn");
+        }
+    }
+    assert_eq!(rounds, explored(true));
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use turnstone_lab::number::{duration, whole};
+use turnstone_lab::number::{duration, plural, whole};
 use turnstone_lab::table::Table;
 use turnstone_pagestore::Store;
 use turnstone_pagestore::warc::warc_date;
@@ -192,9 +192,4 @@ impl Summary {
         }
         table
     }
-}
-
-fn plural(count: u64, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {what}{ending}", whole(count))
 }

@@ -85,7 +85,10 @@ pub(crate) fn line(slice: &Value) -> String {
 /// What came of the pages of a slice.
 pub(crate) fn counts(slice: &Value) -> String {
     let counts = ["new", "changed", "unchanged", "gone", "hints"];
-    let counts = counts.map(|key| format!("{} {key}", whole(number(slice, key))));
+    let counts = counts.map(|key| match (number(slice, key), key) {
+        (1, "hints") => "1 hint".to_owned(),
+        (count, key) => format!("{} {key}", whole(count)),
+    });
     counts.join(", ")
 }
 

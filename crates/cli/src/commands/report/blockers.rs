@@ -3,7 +3,7 @@
 //! Cost: O(pages).
 
 use turnstone_frontier::{Coverage, PageId, Policy, Scheduler};
-use turnstone_lab::number::whole;
+use turnstone_lab::number::plural;
 use turnstone_lab::table::Table;
 use turnstone_pagestore::PageState;
 
@@ -77,11 +77,10 @@ impl Blockers {
             );
         }
         format!(
-            "{} is not proven; {} of it lies at {} pages that are not in the store, {} of it for \
-             good. These hold most:",
+            "{} is not proven; {} lies at {} not in the store, {} for good. These hold most:",
             share(open),
             share(self.mass),
-            whole(self.count),
+            plural(self.count, "page"),
             share(coverage.stuck),
         )
     }

@@ -259,12 +259,18 @@ fn mean_of_run(cycles: &[Cycle]) -> Measures {
         Measures::mean(&told.map(Measures::of).collect::<Vec<_>>())
     };
     let ratios = mean(|cycle| cycle.unknown.requests == 0 || cycle.answered() > 0);
-    let fresh = mean(|cycle| cycle.unknown.copies == 0 || cycle.unknown.known_copies > 0);
+    let fresh = mean(is_mostly_known);
     Measures {
         freshness: fresh.freshness,
         weighted_freshness: fresh.weighted_freshness,
         ..ratios
     }
+}
+
+/// Whether at least half of the copies can be judged. Which ones can is no accident: after a survey
+/// that looked for life alone, only pages that were gone can be.
+fn is_mostly_known(cycle: &Cycle) -> bool {
+    cycle.unknown.known_copies >= cycle.unknown.copies
 }
 
 fn mean_cycle(seeds: &[Cycle]) -> MeanCycle {
@@ -278,8 +284,17 @@ fn mean_cycle(seeds: &[Cycle]) -> MeanCycle {
         changed: mean(|cycle| cycle.changed),
         changed_since_copy: mean(|cycle| cycle.changed_since_copy),
         changed_since_last_cycle: mean(|cycle| cycle.changed_since_last_cycle),
-        measures: Measures::mean(&seeds.iter().map(Measures::of).collect::<Vec<_>>()),
+        measures: measures_of(seeds),
     }
+}
+
+/// A cycle's measures, averaged over seeds; no number where too little is known.
+fn measures_of(seeds: &[Cycle]) -> Measures {
+    let mut mean = Measures::mean(&seeds.iter().map(Measures::of).collect::<Vec<_>>());
+    if !seeds.iter().all(is_mostly_known) {
+        (mean.freshness, mean.weighted_freshness) = (f64::NAN, f64::NAN);
+    }
+    mean
 }
 
 fn is_zero(number: &f64) -> bool {

@@ -63,10 +63,11 @@ fn is_the_papers(said: &Said) -> bool {
 
 /// Figure 6: policies side by side.
 fn compared(outcomes: &[&Outcome]) -> Figure {
-    let shown = outcomes
+    let shown: Vec<&&Outcome> = outcomes
         .iter()
-        .filter(|outcome| is_the_papers(&said(outcome)));
-    let bar = |(at, outcome): (usize, &&Outcome)| {
+        .filter(|outcome| is_the_papers(&said(outcome)))
+        .collect();
+    let bar = |(at, outcome): (usize, &&&Outcome)| {
         let point = (at as f64 + 1.0, outcome.mean_change_ratio);
         Series::line(outcome.policy.clone(), vec![point]).drawn_as(Mark::Bars)
     };
@@ -74,9 +75,9 @@ fn compared(outcomes: &[&Outcome]) -> Figure {
         title: "Policies compared (the paper's figure 6)".to_owned(),
         caption: "Mean ChangeRatio of each policy, distances as the paper found them best."
             .to_owned(),
-        x: Axis::linear("policy, in the order of the legend"),
+        x: Axis::side_by_side("policy, in the order of the legend", shown.len()),
         y: Axis::share("mean ChangeRatio"),
-        series: shown.enumerate().map(bar).collect(),
+        series: shown.iter().enumerate().map(bar).collect(),
     }
 }
 
@@ -100,7 +101,10 @@ fn over_cycles(outcomes: &[&Outcome]) -> Figure {
     };
     Figure {
         title: "Freshness of the store".to_owned(),
-        caption: "The share of pages whose copy is current at the end of each cycle.".to_owned(),
+        caption:
+            "The share of pages whose copy is current at the end of each cycle. Cycles of which \
+                  less than half is known are left out."
+                .to_owned(),
         x: Axis::linear("cycle"),
         y: Axis {
             percent: true,

@@ -189,7 +189,7 @@ fn histogram(summary: &Summary) -> Figure {
         caption: format!(
             "Sites and snapshots; the last bar holds all of {COVER_SIZES_MAX} or more."
         ),
-        x: Axis::linear("cover size"),
+        x: Axis::side_by_side("cover size", COVER_SIZES_MAX),
         y: Axis::linear("sites and snapshots"),
         series: vec![Series::line("greedy-cover", bars.collect()).drawn_as(Mark::Bars)],
     }
