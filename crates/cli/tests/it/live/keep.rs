@@ -1,16 +1,16 @@
 //! `turnstone keep`: budgets bind, kills change nothing of that, and a web that moves is followed.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
-use turnstone_crawl::Round;
 use turnstone_crawl::fold::{Founding, Past, replay};
+use turnstone_crawl::{Onlooker as _, Round};
 use turnstone_fetch::scope::{Scope, ScopeRules};
-use turnstone_frontier::{Arm, Change, Fault, PageId, Policy};
-use turnstone_pagestore::{Entry, Position, Settled, Store};
+use turnstone_frontier::{Arm, Change, Event, Fault, Links, PageId, Policy, Ranking, Tick};
+use turnstone_pagestore::{Entry, Hint, Position, Settled, Store};
 use turnstone_policy::{Spec, keep as policy};
 
 use super::audit;
@@ -18,6 +18,12 @@ use super::crawler::{Crawler, until};
 use super::dice::Dice;
 use super::town::{Plan, Town};
 use crate::run::{done, turnstone};
+
+/// What the policy of `keep` looks at beside events.
+#[allow(dead_code)]
+#[path = "../../../src/commands/keep/surroundings.rs"]
+mod surroundings;
+use surroundings::Surroundings;
 
 /// Many requests at once, and a clock fast enough for slices of a minute to pass in a second.
 const TOWN: Plan = Plan {
@@ -243,9 +249,66 @@ fn a_slice_goes_on_after_kills_with_what_is_left() {
     }
 }
 
-/// What is kept can be decided again, page by page, from the journal alone.
+/// What is kept can be decided again, page by page, from the journal alone: by a plain policy, and by
+/// the one that is taken by default, with all that it looks at beside events.
 #[test]
 fn a_kept_journal_is_decided_again_alike() {
+    decided_again("uniform");
+    decided_again("keep");
+}
+
+/// A policy and what it looks at beside events, told again from the journal as a crawl tells it.
+struct Beside {
+    inner: Box<dyn Policy>,
+    around: Arc<Surroundings>,
+    urls: Vec<String>,
+    hints: VecDeque<Hint>,
+}
+
+impl Beside {
+    fn of(store: &Store, spec: &str) -> Self {
+        let spec: Spec = spec.parse().unwrap();
+        let around = Arc::new(Surroundings::default());
+        let pages = (0..store.index().page_count()).map(PageId::from_index);
+        let mut hints = VecDeque::new();
+        let mut scan = store.scan(Position::FIRST);
+        while let Some((_, _, entry)) = scan.next().unwrap() {
+            if let Entry::Hint(hint) = entry {
+                hints.push_back(hint);
+            }
+        }
+        Self {
+            inner: policy::build(&spec, around.clone(), 1).unwrap(),
+            around,
+            urls: pages.map(|page| store.url(page).unwrap()).collect(),
+            hints,
+        }
+    }
+}
+
+impl Policy for Beside {
+    fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
+        match *event {
+            Event::Discovered { page, .. } => self.around.found(page, &self.urls[page.index()]),
+            Event::Fetched { page, change, .. } => {
+                self.around.settled(page, Settled::Fetched(change));
+            }
+            Event::Hinted { .. } => self.around.hinted(self.hints.pop_front().unwrap()),
+            _ => {}
+        }
+        self.inner.observe(event, now, links, ranking);
+    }
+
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.inner.save(out)
+    }
+
+    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
+        self.inner.restore(saved)
+    }
+}
+
+fn decided_again(spec: &str) {
     let town = Town::open(Plan {
         faults: true,
         ..TOWN
@@ -264,9 +327,11 @@ fn a_kept_journal_is_decided_again_alike() {
         hosts.join(",")
     );
     fs::write(directory.join("turnstone.toml"), config).unwrap();
-    let arguments = "--clock-scale 60 --delay 0s --open 2 --policy uniform --rate 100/s --slice 30s \
-                     --until rounds=4";
-    let crawler = Crawler::keep(crawler, arguments);
+    let arguments = format!(
+        "--clock-scale 60 --delay 0s --open 2 --policy {spec} --rate 100/s --slice 30s \
+         --until rounds=4"
+    );
+    let crawler = Crawler::keep(crawler, &arguments);
     crawler.finish();
     let store = Store::look(&directory).unwrap();
     assert!(store.index().stored_count() > 50, "{}", crawler.said());
@@ -281,14 +346,10 @@ fn a_kept_journal_is_decided_again_alike() {
         identity: "",
         past: Past::All,
     };
-    let policy = keep_policy("uniform");
-    let replayed = replay(&store, founding, policy).unwrap_or_else(|error| panic!("{error}"));
+    let policy = Beside::of(&store, spec);
+    let replayed = replay(&store, founding, policy);
+    let replayed = replayed.unwrap_or_else(|error| panic!("{spec}: {error}"));
     assert!(replayed.exact);
-}
-
-fn keep_policy(spec: &str) -> Box<dyn Policy> {
-    let spec: Spec = spec.parse().unwrap();
-    policy::build(&spec, Arc::new(policy::Nowhere), 1).unwrap()
 }
 
 fn host_name(origin: &str) -> &str {
