@@ -90,7 +90,7 @@ impl Discover {
         })?;
         let store = Store::look(&self.directory)?;
         let found = found(&store, &before, answered.began)?;
-        let overhead = found.asked as f64 / found.new.max(1) as f64;
+        let overhead = (found.new > 0).then(|| found.asked as f64 / found.new as f64);
         let mut givers: Vec<(PageId, u64)> = found.givers.into_iter().collect();
         givers.sort_by_key(|(page, count)| (std::cmp::Reverse(*count), *page));
         let urls: Vec<(String, u64)> = givers
@@ -112,11 +112,14 @@ impl Discover {
         });
         output.result(&document, || {
             let mut text = format!(
-                "{}: {} found by fetching {} known ones again (overhead {}); {} did not come\n",
+                "{}: {} found by fetching {} known ones again{}; {} did not come\n",
                 self.directory.display(),
                 plural(found.new, "new page"),
                 whole(found.asked),
-                percent(overhead),
+                overhead.map_or_else(String::new, |share| format!(
+                    " (overhead {})",
+                    percent(share)
+                )),
                 plural(found.failed, "new URL"),
             );
             if found.known_before > 0 {
