@@ -118,6 +118,9 @@ impl Refresh {
                 whole(found.new_pages),
             );
             text += &current(&freshness);
+            if found.changed.is_empty() {
+                return text;
+            }
             let mut table = Table::new(&["what", "page"]);
             for page in found.changed.iter().take(LISTED_MAX) {
                 table.row([page.what.to_owned(), page.url.clone()]);
