@@ -17,7 +17,7 @@ test: check
 KILLS ?= 300
 SEED ?= 1
 soak:
-	KILLS=$(KILLS) SEED=$(SEED) $(CARGO) test -p turnstone --test it soak_by_hand -- --ignored --nocapture
+	KILLS=$(KILLS) SEED=$(SEED) $(CARGO) test --workspace --quiet --test it soak_by_hand -- --ignored --nocapture
 
 ## check: format and lints, warnings are errors
 check:
