@@ -48,7 +48,7 @@ def crawl(seed, folder, *more):
     return pages / spent, pages / wall
 
 
-def scrapy(work, *job):
+def scrapy(*job):
     """Pages per CPU and wall second, without what it takes to start and stop."""
     spider = os.path.join(ROOT, "bench/scrapy_crawl.py")
     idle, idle_wall, _ = cpu([PYTHON, spider, "list", os.devnull])
@@ -94,13 +94,13 @@ def main():
             quota = f"--quota={FEW_PAGES * 20000}"
             runs["wget, WARC"] = wget(work, "--recursive", "--level=inf", "--span-hosts", "--delete-after", quota, seed)
             if PYTHON:
-                runs["Scrapy"] = scrapy(work, "crawl", seed, str(FEW_PAGES))
+                runs["Scrapy"] = scrapy("crawl", seed, str(FEW_PAGES))
             with open(listed) as given:
                 spent, wall, _ = cpu([BARE, "64"], stdin=given)
             runs["list: bare hyper and scan"] = (len(urls) / spent, len(urls) / wall)
             runs["list: wget, WARC"] = wget(work, "--output-document=/dev/null", f"--input-file={few}")
             if PYTHON:
-                runs["list: Scrapy"] = scrapy(work, "list", few)
+                runs["list: Scrapy"] = scrapy("list", few)
             for folder in ("plain", "warc"):
                 subprocess.run(["rm", "-rf", os.path.join(work, folder)])
             if number == 0:
