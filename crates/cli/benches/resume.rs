@@ -11,19 +11,19 @@
 
 use std::time::Instant;
 
-use turnstone_crawl::fold::{self, Founding, Past};
-use turnstone_crawl::{Plan, sow};
+use turnstone_crawl::Plan;
 use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
-use turnstone_frontier::{Change, Event, Next, PageId, Policy, Politeness, Scheduler, Tick};
-use turnstone_pagestore::{Entry, Facts, Links, NewPage, Outcome, Position, Settled, Store};
+use turnstone_fetch::urls::KeyOptions;
+use turnstone_frontier::{Change, Next, PageId, Policy, Tick};
+use turnstone_ledger::{Flips, Ledger, Opened, Past, Terms, sow};
+use turnstone_pagestore::{Entry, Facts, NewPage, Settled, Store};
 use turnstone_policy::coverage::{self, Goal, Trust};
 use turnstone_policy::mass::Fraction;
 
 const LINKS_OLD: u64 = 10;
 const LINKS_NEW: u64 = 10;
 const HOSTS: u64 = 10_000;
-const IDENTITY: &str = "resume bench";
 
 fn main() {
     let counts: Vec<usize> = std::env::args()
@@ -49,10 +49,19 @@ fn policy() -> Box<dyn Policy> {
     coverage::build(&"rankmass".parse().unwrap(), &trust, goal).unwrap()
 }
 
-fn plan() -> Plan {
-    let mut plan = Plan::new(Scope::new(ScopeRules::default()).unwrap());
-    plan.patterns = None;
-    plan
+fn terms() -> Terms {
+    Terms {
+        question: "crawl".into(),
+        policy: "resume bench".into(),
+        past: Past::All,
+        pattern_trust: None,
+        scope: "everywhere".into(),
+    }
+}
+
+fn open(store: Store) -> (Ledger<Box<dyn Policy>>, Opened) {
+    let none = |_: &Store| Ok(Flips::default());
+    Ledger::open(store, terms(), false, Tick(0), none, |_| policy()).unwrap()
 }
 
 fn measure(pages: usize) {
@@ -67,26 +76,22 @@ fn measure(pages: usize) {
     let started = Instant::now();
     let store = Store::open(folder.path(), "bench").unwrap();
     let opened = started.elapsed();
-    let plan = plan();
-    let founding = Founding {
-        plan: &plan,
-        identity: IDENTITY,
-        past: Past::All,
-    };
     let started = Instant::now();
-    let mut folded = fold::fold(&store, founding, policy).unwrap();
+    let (mut ledger, how) = open(store);
     let restored = started.elapsed();
-    assert!(folded.exact, "the fold must make every decision again");
-    let next = folded.scheduler.next(store.index().latest());
+    assert!(how.exact, "the fold must make every decision again");
+    assert!(!how.replanned, "it is the same crawl");
+    let next = ledger.next(ledger.index().latest());
+    let index = ledger.index();
     println!(
         "{pages} pages known, {fetched} fetched, journal {} MB: simulated in {:.1} s; \
          opened in {:.2} s, folded {} entries in {:.2} s, index {:.1} bytes a page; next {next:?}",
         bytes / 1_000_000,
         crawled.as_secs_f64(),
         opened.as_secs_f64(),
-        folded.entries,
+        how.entries,
         restored.as_secs_f64(),
-        store.index().allocated_bytes() as f64 / store.index().page_count() as f64,
+        index.allocated_bytes() as f64 / index.page_count() as f64,
     );
     let costs: Vec<String> = costs.iter().map(|cost| format!("{cost:.1}")).collect();
     println!(
@@ -98,63 +103,49 @@ fn measure(pages: usize) {
 /// Simulates the crawl until it knows enough pages; returns how many it fetched, and what a page
 /// cost in each tenth of the crawl: scheduling, policy, index and journal, checkpoints included.
 fn crawl(folder: &std::path::Path, pages: usize) -> (u64, Vec<f64>) {
-    let plan = plan();
     let mut store = Store::create(folder, "bench").unwrap();
-    let tick = Tick(0);
+    let seed = Url::parse("http://host0.example/page/0").unwrap();
+    sow(&mut store, &[seed], &KeyOptions::default(), Tick(0));
+    let (mut ledger, _) = open(store);
     let session = Entry::Session {
         wall_ms: 0,
         boot: "",
         boot_ms: 0,
         delay_ms: 0,
         open_max: u32::MAX,
-        policy: IDENTITY,
+        policy: "resume bench",
     };
-    store.append(tick, &session);
-    let seed = Url::parse("http://host0.example/page/0").unwrap();
-    sow(&mut store, &[seed], &plan.keys, tick);
-    let mut scheduler = Scheduler::new(policy(), Politeness::OFF);
-    let (page, host) = (PageId(0), store.index().host(PageId(0)));
-    let event = Event::Discovered {
-        page,
-        host,
-        seed: true,
-    };
-    scheduler.observe(&event, tick, &store);
-    let (mut fetched, mut entries, mut dice) = (0, 0u64, 1u64);
+    ledger.tell(Tick(0), &session);
+    let plan = Plan::new(Scope::new(ScopeRules::default()).unwrap());
+    let (mut fetched, mut dice) = (0, 1u64);
     let mut checkpointed = 0;
     let (mut costs, mut tenth) = (Vec::new(), (Instant::now(), 0));
-    while store.index().page_count() < pages {
+    while ledger.index().page_count() < pages {
         let tick = Tick(fetched);
-        let Next::Fetch(page) = scheduler.next(tick) else {
+        let Next::Fetch(page) = ledger.next(tick) else {
             panic!("an endless web ended");
         };
-        store.append(tick, &Entry::HandOut { page });
         let mut links = Vec::new();
         for _ in 0..LINKS_OLD {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let known = store.index().page_count() as u64;
+            let known = ledger.index().page_count() as u64;
             links.push(PageId((dice >> 33) as u32 % known as u32));
         }
         for _ in 0..LINKS_NEW {
-            let number = store.index().page_count() as u64;
+            let number = ledger.index().page_count() as u64;
             let url = format!("http://host{}.example/page/{number}", number % HOSTS);
-            let key = store.keyer().key(&url);
-            let host = store.host(tick, &format!("host{}.example", number % HOSTS));
-            let page = store.add(
-                tick,
-                NewPage {
-                    key,
-                    url: &url,
-                    host,
-                    seed: false,
-                    depth: 1,
-                    refused: ("", ""),
-                },
-            );
-            let seed = false;
-            scheduler.observe(&Event::Discovered { page, host, seed }, tick, &store);
-            links.push(page);
-            entries += 1;
+            let key = ledger.store().keyer().key(&url);
+            let host = ledger.host(tick, &format!("host{}.example", number % HOSTS));
+            let new = NewPage {
+                key,
+                url: &url,
+                host,
+                seed: false,
+                outside: false,
+                depth: 1,
+                refused: ("", ""),
+            };
+            links.push(ledger.add(tick, new));
         }
         links.sort_unstable();
         links.dedup();
@@ -170,40 +161,26 @@ fn crawl(folder: &std::path::Path, pages: usize) -> (u64, Vec<f64>) {
             text_hash: fetched,
             ..Facts::default()
         };
-        let change = Change::New;
-        let outcome = Outcome {
-            page,
-            settled: Settled::Fetched(change),
-            links: Links::Ids(&links),
-            before: Position::default(),
-            facts,
-        };
-        store.settle(tick, outcome);
-        let links = links.as_slice();
-        let event = Event::Fetched {
-            page,
-            change,
-            links,
-        };
-        scheduler.observe(&event, tick, &store);
+        let settled = Settled::Fetched(Change::New);
+        ledger.settle(tick, page, settled, &links, facts);
         fetched += 1;
-        entries += 2;
         if fetched % 64 == 0 {
-            store.write().unwrap();
+            ledger.store_mut().write().unwrap();
         }
-        if store.index().page_count() >= pages / 10 * (costs.len() + 1) {
+        if ledger.index().page_count() >= pages / 10 * (costs.len() + 1) {
             let (started, before) = tenth;
             let took = started.elapsed().as_secs_f64();
             costs.push(took * 1e6 / (fetched - before) as f64);
             tenth = (Instant::now(), fetched);
         }
-        let due = plan.checkpoint_due(store.index().page_count() as u64);
+        let due = plan.checkpoint_due(ledger.index().page_count() as u64);
         // The last stretch is left without a checkpoint: the worst moment to be killed.
-        if entries - checkpointed >= due && store.index().page_count() < pages - pages / 5 {
-            checkpointed = entries;
-            fold::checkpoint(&mut store, IDENTITY, &scheduler).unwrap();
+        if ledger.entries() - checkpointed >= due && ledger.index().page_count() < pages - pages / 5
+        {
+            checkpointed = ledger.entries();
+            ledger.checkpoint().unwrap();
         }
     }
-    store.write().unwrap();
+    ledger.store_mut().write().unwrap();
     (fetched, costs)
 }

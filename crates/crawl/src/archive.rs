@@ -15,11 +15,11 @@ use turnstone_pagestore::{Facts, Reader, Seen};
 
 /// What a 304 says is still current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Copy {
+pub struct Copy {
     /// The digest of its body.
-    pub(crate) digest: [u8; 20],
+    pub digest: [u8; 20],
     /// When it was fetched.
-    pub(crate) wall_ms: u64,
+    pub wall_ms: u64,
 }
 
 /// Makes captures. Shared by all tasks.

@@ -12,6 +12,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use turnstone_frontier::Tick;
 use turnstone_pagestore::{Index, Session};
 
+use crate::asker::{self, Moment};
+use crate::epoch::Epoch;
+
 /// Ticks, and what they are in the world's time.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -83,12 +86,12 @@ impl Clock {
 
     /// A tick as seconds of 1970, for what the web dates in seconds.
     pub fn seconds(&self, tick: Tick) -> u64 {
-        (self.birth_ms + tick.0) / 1000
+        self.epoch().seconds(tick)
     }
 
     /// The tick of a moment in seconds of 1970.
     pub fn tick_of_seconds(&self, seconds: u64) -> Tick {
-        Tick(seconds.saturating_mul(1000).saturating_sub(self.birth_ms))
+        self.epoch().tick_of_seconds(seconds)
     }
 
     /// The wall clock, for records that people read.
@@ -123,9 +126,25 @@ impl Clock {
     /// What the next process must know of the clocks: wall, boot, milliseconds since boot. Read now,
     /// after the tick it is written with was taken, and rounded up, while [`Clock::resume`] reads
     /// before and rounds down: less time seems to have passed than has, so nobody is asked early.
-    pub(crate) fn session(&self) -> (u64, &str, u64) {
-        let since_boot = since_boot_ms().map_or(0, |since| since + 1);
-        (wall_ms(), &self.boot, since_boot)
+    pub fn session(&self) -> asker::Session {
+        asker::Session {
+            boot: self.boot.clone(),
+            boot_ms: since_boot_ms().map_or(0, |since| since + 1),
+            rebooted: self.rebooted,
+        }
+    }
+
+    /// Now, and what the wall clock says.
+    pub fn moment(&self) -> Moment {
+        Moment {
+            tick: self.now(),
+            wall_ms: wall_ms(),
+        }
+    }
+
+    /// What ticks are in the world's time.
+    pub fn epoch(&self) -> Epoch {
+        Epoch(self.birth_ms)
     }
 }
 
@@ -195,18 +214,19 @@ mod tests {
         let clock = Clock::resume(&Index::default(), 1);
         std::thread::sleep(std::time::Duration::from_millis(20));
         let tick = clock.now();
-        let (wall_ms, boot, boot_ms) = clock.session();
+        let said = clock.session();
+        let wall_ms = clock.moment().wall_ms;
+        let here = Here {
+            wall_ms: wall_ms + 1_000,
+            boot: said.boot.clone(),
+            boot_ms: said.boot_ms + 1_000,
+        };
         let session = Session {
             tick,
             wall_ms,
-            boot: boot.into(),
-            boot_ms,
+            boot: said.boot,
+            boot_ms: said.boot_ms,
             policy: String::new(),
-        };
-        let here = Here {
-            wall_ms: wall_ms + 1_000,
-            boot: boot.into(),
-            boot_ms: boot_ms + 1_000,
         };
         let next = Clock::at(here, &[session], tick, 1);
         assert_eq!(next.first(), tick.plus(1_000));

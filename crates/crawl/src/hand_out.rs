@@ -11,46 +11,60 @@ use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
 use turnstone_fetch::{Kept, Method, Request, Spacing, Url, Validators};
-use turnstone_frontier::{Chance, Fault, HostId, Next, PageId, Policy, Tick, Visit};
+use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
+use turnstone_ledger::Allowance;
 use turnstone_pagestore::{Facts, Settled};
 
 use crate::archive::Copy;
-use crate::budget::Allowance;
-use crate::pace::Slices;
+use crate::asker::{AskError, Asker};
 use crate::page::{self, Context};
 use crate::receive::Report;
 use crate::robots::Permission;
-use crate::run::{Crawl, CrawlError};
 
 /// The longest robots.txt that is received; what is read of it is less.
 pub(crate) const ROBOTS_BYTES_MAX: usize = 1 << 20;
 
+/// How soon a host is looked at again whose robots.txt could not be reached.
+const CLOSED_LOOK_S: u64 = 60;
+
 /// Something for a task to do.
 #[derive(Debug)]
-pub(crate) enum Job {
+pub enum Job {
     /// Look up the addresses of a page's host.
     Resolve {
+        /// The page.
         page: PageId,
+        /// Its host.
         host: HostId,
+        /// Its URL.
         url: Url,
     },
     /// Ask for a robots.txt.
     Robots {
+        /// Whose it is.
         authority: String,
+        /// Where it is.
         url: Url,
         /// The host that is asked.
         host: HostId,
+        /// Whose slot it takes.
         slot: Slot,
+        /// The longest body.
         body_bytes_max: usize,
+        /// How far from the host's other requests it must be.
         spacing: Option<Spacing>,
     },
     /// Ask for a page.
     Page(page::Job),
     /// Ask for a random sibling of a page, which is handed out for it.
     Sibling {
+        /// The page.
         page: PageId,
+        /// Its host.
         host: HostId,
+        /// Its directory.
         directory: String,
+        /// What to ask for.
         job: page::Job,
     },
 }
@@ -76,11 +90,16 @@ impl Job {
                 // Once a day: not worth the doubt whether a kept one is still open.
                 request.kept = Kept::Avoid;
                 request.spacing = spacing;
+                let result = context.client.fetch(request).await;
                 Report::Robots {
                     authority,
                     host,
                     slot,
-                    result: Box::new(context.client.fetch(request).await),
+                    sent: result
+                        .as_ref()
+                        .ok()
+                        .map(|it| context.clock.tick_at(it.sent_at)),
+                    result: Box::new(result),
                 }
             }
             Self::Page(job) => Report::Page(page::fetch(context, job).await),
@@ -103,7 +122,7 @@ impl Job {
 
 /// Whose slot of the calendar a request for a robots.txt takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub enum Slot {
     /// That of a page which waits for it.
     Page,
     /// Its own, to be closed afterwards.
@@ -118,12 +137,12 @@ pub(crate) struct Errand {
     pub(crate) host: HostId,
 }
 
-impl<P: Policy> Crawl<P> {
+impl<P: Policy> Asker<P> {
     /// Hands out pages as long as budgets, connections and hosts allow. Returns when to look
     /// again; `None` if only an event can change anything.
-    pub(crate) fn hand_out(&mut self) -> Result<Option<Tick>, CrawlError> {
+    pub(crate) fn hand_out(&mut self) -> Result<Option<Tick>, AskError> {
         while self.stop.is_none() {
-            if self.scheduler.ranking().in_flight_count() >= self.plan.connections {
+            if self.ledger.scheduler().ranking().in_flight_count() >= self.plan.connections {
                 return Ok(None);
             }
             let body_bytes_max = match self.allows(self.budget.page(self.spent())) {
@@ -135,19 +154,11 @@ impl<P: Policy> Crawl<P> {
                     break;
                 }
             };
-            if self.plan.until.coverage && self.scheduler.coverage().is_some_and(|c| c.met()) {
+            if self.plan.until.coverage && self.ledger.coverage().is_some_and(|c| c.met()) {
                 break;
             }
-            match self.scheduler.next(self.now) {
-                Next::Fetch(number) => {
-                    let page = self.view.outer(number);
-                    let chance = self.scheduler.chance(number);
-                    if chance != Chance::CERTAIN {
-                        self.chances.insert(page, chance);
-                    }
-                    self.handed_out(page);
-                    self.consider(page, body_bytes_max)?;
-                }
+            match self.ledger.next(self.now) {
+                Next::Fetch(page) => self.consider(page, body_bytes_max)?,
                 Next::WaitUntil(tick) => {
                     return Ok(Some(self.first_errand(self.before_slice_ends(tick))));
                 }
@@ -159,14 +170,13 @@ impl<P: Policy> Crawl<P> {
             .iter()
             .map(|errand| self.errand_due(errand))
             .min();
-        let slice = self.slices.as_ref().map(Slices::end);
-        Ok(errand.into_iter().chain(slice).min())
+        Ok(errand.into_iter().chain(self.slice_end()).min())
     }
 
     /// What is to be done about a page that was just handed out.
-    fn consider(&mut self, page: PageId, body_bytes_max: u64) -> Result<(), CrawlError> {
-        let host = self.store.index().host(page);
-        let Ok(url) = Url::parse(&self.store.url(page)?) else {
+    fn consider(&mut self, page: PageId, body_bytes_max: u64) -> Result<(), AskError> {
+        let host = self.ledger.index().host(page);
+        let Ok(url) = Url::parse(&self.ledger.store().url(page)?) else {
             self.refuse(page, host, "url", "not a URL any more".into());
             return Ok(());
         };
@@ -179,9 +189,9 @@ impl<P: Policy> Crawl<P> {
             return self.give_back(page, "", String::new());
         }
         if let Some(max) = self.plan.host_pages_max
-            && !self.store.index().is_stored(page)
+            && !self.ledger.index().is_stored(page)
         {
-            let stored = self.store.index().tally().hosts[host.index()].fetched;
+            let stored = self.ledger.index().tally().hosts[host.index()].fetched;
             if stored >= max {
                 let why = format!("{max} pages of this host are stored");
                 self.refuse(page, host, "host-pages", why);
@@ -196,13 +206,15 @@ impl<P: Policy> Crawl<P> {
         }
         let authority = origin_of(&url);
         self.meet(&authority)?;
-        let now_s = self.clock.seconds(self.now);
+        let now_s = self.now_s();
         match self.robots.permission(&authority, &url, now_s) {
             Permission::Refused { line } => self.refuse(page, host, "robots", line),
             Permission::Closed { why, until_s } => {
                 self.visit(host, Visit::Spared);
-                let until = self.clock.tick_of_seconds(until_s.max(now_s + 1));
-                self.hold(host, until);
+                // Looked at again soon, which costs no request: a hold cannot be taken back, and
+                // the next run is to try at once.
+                let until = until_s.clamp(now_s + 1, now_s + CLOSED_LOOK_S);
+                self.hold(host, self.epoch.tick_of_seconds(until));
                 self.give_back(page, "robots-unreachable", why)?;
             }
             Permission::Asking => self.robots.wait(&authority, page),
@@ -216,8 +228,8 @@ impl<P: Policy> Crawl<P> {
                     return self.survey_ask((page, host), url, delay_ms);
                 }
                 // A page that is stored has shown what it is worth: it may be asked for again.
-                if !self.store.index().is_stored(page)
-                    && let Some(refusal) = self.admit(host, &url, now_s)
+                if !self.ledger.index().is_stored(page)
+                    && let Some(refusal) = self.trap(host, &url, now_s)
                 {
                     self.refuse(page, host, "trap", refusal);
                     return Ok(());
@@ -246,9 +258,9 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Looks up what the journal has of an authority, unless that was done before.
-    pub(crate) fn meet(&mut self, authority: &str) -> Result<(), CrawlError> {
+    pub(crate) fn meet(&mut self, authority: &str) -> Result<(), AskError> {
         if !self.robots.knows(authority) {
-            let saved = self.store.robots(authority)?;
+            let saved = self.ledger.store().robots(authority)?;
             self.robots.load(authority, saved.as_deref());
             self.announce_sitemaps(authority);
         }
@@ -295,7 +307,7 @@ impl<P: Policy> Crawl<P> {
         };
         self.robots.asking(&authority);
         self.robots.wait(&authority, page);
-        let of = self.store.host(self.now, host_of(&url));
+        let of = self.ledger.host(self.now, host_of(&url));
         if of == host {
             let spacing = self.spacing(host, self.plan.politeness.delay_ms);
             self.opens(host);
@@ -316,11 +328,13 @@ impl<P: Policy> Crawl<P> {
         }
     }
 
-    /// Whether the pattern of a URL has budget left; else why not.
-    fn admit(&mut self, host: HostId, url: &Url, now_s: u64) -> Option<String> {
-        let budgets = self.plan.patterns.as_ref()?;
-        let options = (&self.plan.traps, budgets);
-        let admitted = self.patterns.admit(host, url, now_s, options);
+    /// Why a page is not to be asked for although it waits: it leads nowhere by its URL alone, or
+    /// the pattern of its URL has used up its budget.
+    fn trap(&self, host: HostId, url: &Url, now_s: u64) -> Option<String> {
+        if let Some((_, detail)) = self.judge(url) {
+            return Some(detail);
+        }
+        let admitted = self.ledger.admits(host, url, now_s);
         admitted.err().map(|over| over.to_string())
     }
 
@@ -330,10 +344,10 @@ impl<P: Policy> Crawl<P> {
         url: Url,
         body_bytes_max: u64,
         delay_ms: u64,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         let (mut validators, mut copy) = (None, None);
-        if self.store.index().is_stored(page)
-            && let Some(facts) = self.store.copy(page)?
+        if self.ledger.index().is_stored(page)
+            && let Some(facts) = self.ledger.store().copy(page)?
         {
             let (etag, date) = (&facts.etag, &facts.last_modified);
             let some = |bytes: &Vec<u8>| (!bytes.is_empty()).then(|| bytes.clone());
@@ -377,10 +391,13 @@ impl<P: Policy> Crawl<P> {
         if self.plan.politeness.open_max == 1 || delay_ms == 0 {
             return None;
         }
-        let turn = self.turns.entry(self.scheduler.unit(host)).or_default();
+        let turn = self
+            .turns
+            .entry(self.ledger.scheduler().unit(host))
+            .or_default();
         Some(Spacing {
             turn: turn.clone(),
-            delay: self.clock.span(delay_ms),
+            delay: Duration::from_micros(self.plan.tick_us.saturating_mul(delay_ms)),
         })
     }
 
@@ -397,7 +414,7 @@ impl<P: Policy> Crawl<P> {
         page: PageId,
         class: &str,
         detail: String,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         let mut facts = Facts::refused(class, detail);
         facts.attempts = self.attempts(page)?;
         self.lose(page, facts);
@@ -409,8 +426,8 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// How often a page was tried in a row without a verdict.
-    pub(crate) fn attempts(&self, page: PageId) -> Result<u32, CrawlError> {
-        let last = self.store.outcome(page)?;
+    pub(crate) fn attempts(&self, page: PageId) -> Result<u32, AskError> {
+        let last = self.ledger.store().outcome(page)?;
         Ok(last.map_or(0, |outcome| outcome.facts.attempts))
     }
 
@@ -421,7 +438,7 @@ impl<P: Policy> Crawl<P> {
             let host = self.errands[at].host;
             let (Allowance::Send { body_bytes_max }, true) = (
                 self.allows(self.budget.request(self.spent())),
-                self.scheduler.is_free(host, self.now),
+                self.ledger.scheduler().is_free(host, self.now),
             ) else {
                 at += 1;
                 continue;
@@ -447,7 +464,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Gives back the pages whose errands will not be run any more, since the crawl ends.
-    pub(crate) fn drop_errands(&mut self) -> Result<(), CrawlError> {
+    pub(crate) fn drop_errands(&mut self) -> Result<(), AskError> {
         for Errand { authority, .. } in std::mem::take(&mut self.errands) {
             self.robots.not_asking(&authority);
             for page in self.robots.waited(&authority) {
@@ -458,7 +475,10 @@ impl<P: Policy> Crawl<P> {
     }
 
     fn errand_due(&self, errand: &Errand) -> Tick {
-        self.scheduler.earliest(errand.host).max(self.now.plus(1))
+        self.ledger
+            .scheduler()
+            .earliest(errand.host)
+            .max(self.now.plus(1))
     }
 
     fn first_errand(&self, tick: Tick) -> Tick {

@@ -17,8 +17,8 @@ use turnstone_fetch::urls::{UrlLimits, canonical_key, resolve};
 use turnstone_frontier::{Fault, PageId, Policy};
 use turnstone_pagestore::{Hint, PageState, Position, Settled};
 
+use crate::asker::{AskError, Asker};
 use crate::page::Found;
-use crate::run::{Crawl, CrawlError};
 
 /// Sitemaps taken of one robots.txt.
 const SITEMAPS_PER_ROBOTS_MAX: usize = 100;
@@ -38,7 +38,7 @@ fn end_of(date_s: u64) -> u64 {
     }
 }
 
-impl<P: Policy> Crawl<P> {
+impl<P: Policy> Asker<P> {
     /// The sitemaps that an authority's robots.txt names become pages.
     pub(crate) fn announce_sitemaps(&mut self, authority: &str) {
         if !self.plan.sitemaps {
@@ -47,34 +47,30 @@ impl<P: Policy> Crawl<P> {
         let Ok(base) = Url::parse(authority) else {
             return;
         };
-        let now_s = self.clock.seconds(self.now);
+        let now_s = self.now_s();
         let named = self.robots.sitemaps(authority, now_s);
         for name in named.iter().take(SITEMAPS_PER_ROBOTS_MAX) {
             let Ok(mut url) = resolve(&base, name, &UrlLimits::default()) else {
                 continue;
             };
             url.set_fragment(None);
-            let key = self
-                .context
-                .keyer
-                .key(&canonical_key(&url, &self.plan.keys));
-            // What is out of scope is no page.
-            let _ = self.page_of(key, &url, 1);
+            let key = self.keyer.key(&canonical_key(&url, &self.plan.keys));
+            self.page_of(key, &url, 1);
         }
     }
 
     /// Takes the dates that a page just fetched gives of others as hints.
-    pub(crate) fn take_hints(&mut self, by: PageId, found: &[Found]) -> Result<(), CrawlError> {
+    pub(crate) fn take_hints(&mut self, by: PageId, found: &[Found]) -> Result<(), AskError> {
         if !self.plan.sitemaps {
             return Ok(());
         }
-        let latest_s = self.clock.wall_ms() / 1000 + AHEAD_S_MAX;
+        let latest_s = self.wall_ms / 1000 + AHEAD_S_MAX;
         let mut dated: Vec<(u64, PageId)> = found
             .iter()
             .filter_map(|found| {
                 let changed_s = found.changed_s.filter(|date| *date <= latest_s)?;
                 let changed_s = end_of(changed_s);
-                Some((changed_s, self.store.index().find(found.key)?))
+                Some((changed_s, self.ledger.index().find(found.key)?))
             })
             .collect();
         if dated.len() > HINTS_PER_FILE_MAX {
@@ -85,7 +81,7 @@ impl<P: Policy> Crawl<P> {
         }
         dated.sort_unstable_by_key(|(_, page)| *page);
         for (changed_s, page) in dated {
-            let index = self.store.index();
+            let index = self.ledger.index();
             let known = index.is_stored(page) || index.state(page) == PageState::Gone;
             if page == by || !known || index.hint(page).is_some_and(|last| last >= changed_s) {
                 continue;
@@ -103,10 +99,10 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// When we last saw what a page holds, or that it is not there; by the wall clock.
-    fn seen_ms(&self, page: PageId) -> Result<Option<u64>, CrawlError> {
-        let mut at = self.store.index().outcome_at(page);
+    fn seen_ms(&self, page: PageId) -> Result<Option<u64>, AskError> {
+        let mut at = self.ledger.index().outcome_at(page);
         while let Some(here) = at {
-            let outcome = self.store.outcome_at(here)?;
+            let outcome = self.ledger.store().outcome_at(here)?;
             let looked = matches!(
                 outcome.settled,
                 Settled::Fetched(_) | Settled::Failed(Fault::Gone)

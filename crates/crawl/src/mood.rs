@@ -2,12 +2,12 @@
 //!
 //! A host that says so (429, 503, `Retry-After`) is left alone as long as it asks, or longer each
 //! time it says so again. A host that cannot be reached or fails three times in a row likewise. A
-//! slow host rests as long as it took to answer. A good answer forgets it all.
+//! slow host rests as long as it took to answer. A good answer forgets it all. How often a host
+//! struggled in a row is the ledger's to know: a restart is as gentle as the process before it.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use turnstone_frontier::HostId;
+use turnstone_pagestore::Mood;
 
 /// The first rest of a host that says it is too much, without saying how long.
 const BUSY_REST: Duration = Duration::from_secs(10);
@@ -31,38 +31,36 @@ pub(crate) enum Answer {
     Unreachable,
 }
 
-/// The hosts that struggle.
-#[derive(Debug, Default)]
-pub(crate) struct Moods {
-    troubles: HashMap<HostId, u32>,
+impl Answer {
+    /// The same without times, as the journal keeps it.
+    pub(crate) fn kind(self) -> Mood {
+        match self {
+            Self::Good(_) => Mood::Good,
+            Self::Busy(_) => Mood::Busy,
+            Self::Error => Mood::Error,
+            Self::Unreachable => Mood::Unreachable,
+        }
+    }
 }
 
-impl Moods {
-    /// How long a host is to be left alone from now on, beyond its usual delay.
-    pub(crate) fn rest(&mut self, host: HostId, answer: Answer, delay: Duration) -> Duration {
-        if let Answer::Good(took) = answer {
-            self.troubles.remove(&host);
-            // With no delay there is nobody to be gentle with: a lab.
-            return if took > delay && !delay.is_zero() {
-                took.min(SLOW_REST_MAX)
-            } else {
-                Duration::ZERO
-            };
-        }
-        let troubles = self.troubles.entry(host).or_default();
-        *troubles = troubles.saturating_add(1);
-        let doubled = |first: Duration, times: u32| {
-            first
-                .saturating_mul(1 << times.saturating_sub(1).min(16))
-                .min(REST_MAX)
-        };
-        match answer {
-            Answer::Busy(Some(asked)) => asked,
-            Answer::Busy(None) => doubled(BUSY_REST, *troubles),
-            Answer::Error if *troubles < ERRORS_FREE => Duration::ZERO,
-            Answer::Error => doubled(delay, *troubles - ERRORS_FREE + 1),
-            Answer::Unreachable | Answer::Good(_) => doubled(delay, *troubles),
-        }
+/// How long a host is to be left alone from now on, beyond its usual delay, when it answers so after
+/// `troubles` answers in a row that were not good.
+pub(crate) fn rest(troubles: u32, answer: Answer, delay: Duration) -> Duration {
+    let troubles = troubles.saturating_add(1);
+    let doubled = |first: Duration, times: u32| {
+        first
+            .saturating_mul(1 << times.saturating_sub(1).min(16))
+            .min(REST_MAX)
+    };
+    match answer {
+        // With no delay there is nobody to be gentle with: a lab.
+        Answer::Good(took) if took > delay && !delay.is_zero() => took.min(SLOW_REST_MAX),
+        Answer::Good(_) => Duration::ZERO,
+        Answer::Busy(Some(asked)) => asked,
+        Answer::Busy(None) => doubled(BUSY_REST, troubles),
+        Answer::Error if troubles < ERRORS_FREE => Duration::ZERO,
+        Answer::Error => doubled(delay, troubles - ERRORS_FREE + 1),
+        Answer::Unreachable => doubled(delay, troubles),
     }
 }
 
@@ -72,9 +70,15 @@ mod tests {
 
     #[test]
     fn trouble_adds_up_and_is_forgotten() {
-        let mut moods = Moods::default();
-        let (host, delay) = (HostId(0), Duration::from_secs(1));
-        let mut rest = |answer| moods.rest(host, answer, delay).as_secs();
+        let mut troubles = 0;
+        let mut rest = |answer| {
+            let rest = rest(troubles, answer, Duration::from_secs(1)).as_secs();
+            troubles = match answer {
+                Answer::Good(_) => 0,
+                _ => troubles + 1,
+            };
+            rest
+        };
         assert_eq!(rest(Answer::Busy(None)), 10);
         assert_eq!(rest(Answer::Busy(None)), 20);
         assert_eq!(rest(Answer::Busy(Some(Duration::from_secs(7)))), 7);

@@ -20,10 +20,11 @@ use turnstone_fetch::{
     Client, FetchError, Kept, Limits, Method, Redirect, Request, Response, Room, Spacing,
     Truncation, Url, Validators, retry_after,
 };
-use turnstone_frontier::PageId;
+use turnstone_frontier::{PageId, Tick};
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
 
 use crate::archive::{Archivist, Copy};
+use crate::clock::Clock;
 
 /// Bodies longer than this are parsed where they do not hold up other tasks.
 const LONG_BODY_BYTES: usize = 256 << 10;
@@ -33,6 +34,7 @@ const TITLE_BYTES_MAX: usize = 300;
 /// What every task needs. Shared.
 pub(crate) struct Context {
     pub(crate) client: Client,
+    pub(crate) clock: Clock,
     pub(crate) keyer: Keyer,
     pub(crate) keys: KeyOptions,
     pub(crate) limits: PageLimits,
@@ -81,60 +83,80 @@ pub(crate) struct Reading<'a> {
 
 /// A page to ask for.
 #[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) page: PageId,
-    pub(crate) url: Url,
-    pub(crate) method: Method,
-    pub(crate) validators: Option<Validators>,
+pub struct Job {
+    /// The page.
+    pub page: PageId,
+    /// Its URL.
+    pub url: Url,
+    /// How it is asked for.
+    pub method: Method,
+    /// What makes the request conditional.
+    pub validators: Option<Validators>,
     /// The copy that the validators speak of.
-    pub(crate) copy: Option<Copy>,
-    pub(crate) body_bytes_max: usize,
+    pub copy: Option<Copy>,
+    /// The longest body.
+    pub body_bytes_max: usize,
     /// How long its host rests after this request.
-    pub(crate) delay_ms: u64,
+    pub delay_ms: u64,
     /// Which connection may be used.
-    pub(crate) kept: Kept,
+    pub kept: Kept,
     /// How far from the host's other requests it must be.
-    pub(crate) spacing: Option<Spacing>,
+    pub spacing: Option<Spacing>,
 }
 
 /// A link with its fingerprint.
 #[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) key: Key,
-    pub(crate) url: Url,
+pub struct Found {
+    /// The fingerprint of its canonical URL.
+    pub key: Key,
+    /// Where it leads.
+    pub url: Url,
     /// When the page it leads to last changed, as the list it stands in says: seconds of 1970.
-    pub(crate) changed_s: Option<u64>,
+    pub changed_s: Option<u64>,
 }
 
 /// What came of a page.
 #[derive(Debug)]
-pub(crate) struct Report {
-    pub(crate) page: PageId,
-    pub(crate) url: Url,
-    pub(crate) method: Method,
-    pub(crate) conditional: bool,
-    pub(crate) took: Duration,
+pub struct Report {
+    /// The page.
+    pub page: PageId,
+    /// The URL that was asked for.
+    pub url: Url,
+    /// How it was asked for.
+    pub method: Method,
+    /// Whether the request was conditional.
+    pub conditional: bool,
+    /// How long it took.
+    pub took: Duration,
+    /// The first tick after its request was written, where that is known.
+    pub sent: Option<Tick>,
     /// How long its host rests after this request.
-    pub(crate) delay_ms: u64,
-    pub(crate) result: Result<Box<Answer>, FetchError>,
+    pub delay_ms: u64,
+    /// What came.
+    pub result: Result<Box<Answer>, FetchError>,
 }
 
 /// An answer, read.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    /// When the request had been written.
-    pub(crate) sent_at: Instant,
-    pub(crate) redirect: Redirect,
-    pub(crate) retry_after: Option<Duration>,
-    pub(crate) truncation: Option<Truncation>,
-    pub(crate) facts: Facts,
-    pub(crate) links: Vec<Found>,
-    pub(crate) capture: Option<warc::Capture>,
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Where it leads, if elsewhere.
+    pub redirect: Redirect,
+    /// How long the host asks to be left alone.
+    pub retry_after: Option<Duration>,
+    /// What cut the body, if anything did.
+    pub truncation: Option<Truncation>,
+    /// What is known of the page.
+    pub facts: Facts,
+    /// Its links.
+    pub links: Vec<Found>,
+    /// What is to be appended to the WARC files before this is told to the asker.
+    pub capture: Option<warc::Capture>,
     /// What a long body took; the capture may be as long.
-    pub(crate) _room: Option<Room>,
+    pub room: Option<Room>,
     /// What a survey judges by, of a page that came.
-    pub(crate) soft: Option<Box<PageFacts>>,
+    pub soft: Option<Box<PageFacts>>,
 }
 
 /// Asks for a page and reads what comes.
@@ -154,6 +176,10 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     request.spacing = job.spacing;
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
+    let sent = result
+        .as_ref()
+        .ok()
+        .map(|it| context.clock.tick_at(it.sent_at));
     let result = match result {
         Err(error) => Err(error),
         Ok(response) => {
@@ -175,6 +201,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
         method,
         conditional,
         took,
+        sent,
         delay_ms: job.delay_ms,
         result,
     }
@@ -206,14 +233,13 @@ fn read(
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
-        sent_at: response.sent_at,
         redirect,
         retry_after: retry_after(&response.headers, wall, context.delay),
         truncation: response.truncation,
         facts,
         links,
         capture,
-        _room: response.room,
+        room: response.room,
         soft,
     }
 }

@@ -10,7 +10,7 @@ use turnstone_fetch::traps::{BudgetOptions, TrapOptions};
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::Politeness;
 
-use crate::pace::Pace;
+use turnstone_ledger::{Pace, Past, Terms, Until};
 
 /// Everything a crawl must know beyond its policy.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub struct Plan {
     pub scope: Scope,
     /// What a trap looks like.
     pub traps: TrapOptions,
-    /// How often pages of one pattern are fetched on trust; `None` for as often as there are.
-    pub patterns: Option<BudgetOptions>,
+    /// How many pages of one URL pattern are fetched on trust; `None` for as many as there are.
+    pub pattern_trust: Option<u32>,
     /// How often a page without a verdict is tried.
     pub attempts_max: u32,
     /// Redirects followed in a row.
@@ -55,6 +55,10 @@ pub struct Plan {
     pub checkpoint_every: u64,
     /// How long open requests may go on when the crawl is told to end.
     pub grace: Duration,
+    /// How long a tick takes, in microseconds: 1,000, but for tests.
+    pub tick_us: u64,
+    /// Whether to go on when the goal cannot be proven any more.
+    pub beyond_reach: bool,
     /// The round that this crawl is, if it is one.
     pub round: Option<Round>,
     /// How rounds follow one another, if they do: then the round says what is asked, and this what
@@ -89,11 +93,15 @@ impl Plan {
             host_pages_max: None,
             scope,
             traps: TrapOptions::default(),
-            patterns: Some(BudgetOptions::default()),
+            pattern_trust: Some(BudgetOptions::default().trust),
             attempts_max: 3,
             redirects_max: 10,
             obey_nofollow: true,
-            robots: RefreshOptions::default(),
+            // The first tries come soon after each other: a crawl of one host has nothing else to do.
+            robots: RefreshOptions {
+                backoff_min_s: 20,
+                ..RefreshOptions::default()
+            },
             keys: KeyOptions::default(),
             // Fingerprints cover all text; none of it is kept here.
             pages: PageLimits {
@@ -105,6 +113,8 @@ impl Plan {
             sync_every: Duration::from_millis(200),
             checkpoint_every: 100_000,
             grace: Duration::from_secs(10),
+            tick_us: 1000,
+            beyond_reach: false,
             round: None,
             pace: None,
             sitemaps: false,
@@ -114,6 +124,17 @@ impl Plan {
 }
 
 impl Plan {
+    /// The terms of a crawl with this plan, as the journal has them.
+    pub fn terms(&self, question: &str, policy: impl Into<String>, past: Past) -> Terms {
+        Terms {
+            question: question.to_owned(),
+            policy: policy.into(),
+            past,
+            pattern_trust: self.pattern_trust,
+            scope: self.scope.to_string(),
+        }
+    }
+
     /// What is read of a page. A survey also needs its text, to hold it against a sibling's.
     pub(crate) fn page_limits(&self) -> PageLimits {
         let mut limits = self.pages.clone();
@@ -130,19 +151,4 @@ impl Plan {
     pub fn checkpoint_due(&self, pages: u64) -> u64 {
         self.checkpoint_every.max(pages / 5)
     }
-}
-
-/// When to stop: whichever comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Until {
-    /// When the policy's goal is proven.
-    pub coverage: bool,
-    /// When this many pages were stored, without those of an import.
-    pub pages: Option<u64>,
-    /// When this many requests were sent, robots.txt included.
-    pub requests: Option<u64>,
-    /// When this many bytes of bodies were received, without those of an import.
-    pub bytes: Option<u64>,
-    /// After this long in this process.
-    pub time: Option<Duration>,
 }

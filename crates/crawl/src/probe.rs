@@ -14,8 +14,8 @@ use turnstone_fetch::{ErrorClass, FetchError, Redirect, Url};
 use turnstone_frontier::{HostId, PageId, Policy};
 use turnstone_pagestore::{Entry, Facts};
 
+use crate::asker::{AskError, Asker};
 use crate::page;
-use crate::run::{Crawl, CrawlError};
 use crate::survey::Need;
 
 /// A probe of a directory that has not been answered yet.
@@ -28,15 +28,15 @@ pub(crate) struct Probe {
     tries: u32,
 }
 
-impl<P: Policy> Crawl<P> {
+impl<P: Policy> Asker<P> {
     /// Whether a directory was probed within a day; looks in the journal too.
     pub(crate) fn knows_sibling(
         &mut self,
         host: HostId,
         url: &Url,
         directory: &str,
-    ) -> Result<bool, CrawlError> {
-        let now_s = self.clock.seconds(self.now);
+    ) -> Result<bool, AskError> {
+        let now_s = self.now_s();
         let Some(survey) = &mut self.survey else {
             return Ok(false);
         };
@@ -45,7 +45,7 @@ impl<P: Policy> Crawl<P> {
         if evidence.probe(directory, now_s, age_max).is_some() {
             return Ok(true);
         }
-        let Some(saved) = self.store.note(&note_kind(url, directory))? else {
+        let Some(saved) = self.ledger.store().note(&note_kind(url, directory))? else {
             return Ok(false);
         };
         if let Some((at_s, facts)) = restore(&saved, url) {
@@ -74,17 +74,17 @@ impl<P: Policy> Crawl<P> {
         host: HostId,
         directory: &str,
         report: page::Report,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         self.requests_open -= 1;
         let page::Report {
             page,
             url,
             delay_ms,
+            sent,
             result,
             ..
         } = report;
-        let sent_at = result.as_ref().map(|answer| answer.sent_at);
-        self.rest_since(host, sent_at.ok(), delay_ms);
+        self.rest_since(host, sent, delay_ms);
         let answer = match result {
             Ok(answer) => answer,
             Err(error) => {
@@ -99,7 +99,7 @@ impl<P: Policy> Crawl<P> {
                 |soft| *soft,
             ),
         };
-        let now_s = self.clock.seconds(self.now);
+        let now_s = self.now_s();
         self.remember_probe((host, directory), &url, sibling, now_s);
         let facts = Facts {
             requests: answer.facts.requests,
@@ -118,7 +118,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// What a page needed to know of its directory is known.
-    fn probed(&mut self, page: PageId, host: HostId, facts: Facts) -> Result<(), CrawlError> {
+    fn probed(&mut self, page: PageId, host: HostId, facts: Facts) -> Result<(), AskError> {
         let survey = self.survey.as_ref();
         match survey.and_then(|survey| survey.needs.get(&page)).cloned() {
             Some(Need::Sibling {
@@ -140,8 +140,8 @@ impl<P: Policy> Crawl<P> {
         (host, directory): (HostId, &str),
         url: &Url,
         error: &FetchError,
-    ) -> Result<(), CrawlError> {
-        let (now_s, kind) = (self.clock.seconds(self.now), note_kind(url, directory));
+    ) -> Result<(), AskError> {
+        let (now_s, kind) = (self.now_s(), note_kind(url, directory));
         let Some(survey) = &mut self.survey else {
             unreachable!("only a survey probes");
         };
@@ -175,7 +175,7 @@ impl<P: Policy> Crawl<P> {
             kind: &note_kind(url, directory),
             bytes: &save(now_s, &sibling),
         };
-        self.store.append(self.now, &entry);
+        self.ledger.tell(self.now, &entry);
         if let Some(survey) = &mut self.survey {
             let evidence = survey.hosts.entry(host).or_default();
             evidence.add_probe(directory, sibling, now_s);

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use turnstone_frontier::{Coverage, Tick};
+use turnstone_ledger::SliceNote;
 
-use crate::notes::SliceNote;
+use crate::asker::Done;
+use crate::silence::Waited;
 
 /// A crawl at one moment.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +47,10 @@ pub struct Progress {
     pub warning: Option<String>,
     /// What the last request without an answer met; nothing once an answer came.
     pub trouble: Option<String>,
+    /// Hosts that have pages left and may not be asked now, when nothing is under way.
+    pub waited: Vec<Waited>,
+    /// What was done since this process began.
+    pub since_start: Done,
     /// It is about to end.
     pub ending: bool,
 }

@@ -1,18 +1,17 @@
 //! What a task brought back, turned into entries and events.
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use turnstone_fetch::scope::OutOfScope;
-use turnstone_fetch::urls::{canonical_key, host_of, surt};
+use turnstone_fetch::urls::{canonical_key, host_of};
 use turnstone_fetch::{ErrorClass, FetchError, Response, TruncationMark, Url, traps};
-use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
-use turnstone_pagestore::{Capture, Entry, Facts, Key, NewPage, Settled, warc};
+use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Tick, Visit};
+use turnstone_pagestore::{Entry, Facts, Key, Mood, NewPage, Settled};
 
+use crate::asker::{AskError, Asker};
 use crate::hand_out::{Errand, ROBOTS_BYTES_MAX, Slot};
 use crate::mood;
 use crate::page;
-use crate::run::{Crawl, CrawlError};
 use crate::verdict::{self, Answered, Verdict};
 
 /// How long a host waits when this process may open no further file.
@@ -20,48 +19,59 @@ const OUT_OF_FILES_MS: u64 = 1000;
 
 /// What a task brought back.
 #[derive(Debug)]
-pub(crate) enum Report {
+pub enum Report {
     /// The addresses of a page's host.
     Resolved {
+        /// The page.
         page: PageId,
+        /// Its host.
         host: HostId,
+        /// The addresses.
         result: Result<Vec<IpAddr>, FetchError>,
     },
     /// A robots.txt.
     Robots {
+        /// Whose it is.
         authority: String,
         /// The host that was asked.
         host: HostId,
+        /// Whose slot it took.
         slot: Slot,
+        /// The first tick after its request was written, where that is known.
+        sent: Option<Tick>,
+        /// What came.
         result: Box<Result<Response, FetchError>>,
     },
     /// A page.
     Page(page::Report),
     /// A random sibling of a page.
     Sibling {
+        /// The host that was asked.
         host: HostId,
+        /// The directory that was probed.
         directory: String,
+        /// What came.
         report: page::Report,
     },
 }
 
-impl<P: Policy> Crawl<P> {
+impl<P: Policy> Asker<P> {
     /// Takes in one report.
-    pub(crate) async fn receive(&mut self, report: Report) -> Result<(), CrawlError> {
-        self.now = self.clock.now().max(self.now);
+    pub fn receive(&mut self, report: Report) -> Result<(), AskError> {
         match report {
             Report::Resolved { page, host, result } => self.resolved(page, host, result),
             Report::Robots {
                 authority,
                 host,
                 slot,
+                sent,
                 result,
-            } => self.robots_came(&authority, (host, slot), *result),
+            } => self.robots_came(&authority, (host, slot, sent), *result),
             Report::Page(report) if self.survey.is_some() => {
                 self.requests_open -= 1;
                 self.survey_came(report)
             }
-            Report::Page(report) => self.page_came(report).await,
+            Report::Page(report) => self.page_came(report),
             Report::Sibling {
                 host,
                 directory,
@@ -76,7 +86,7 @@ impl<P: Policy> Crawl<P> {
         page: PageId,
         host: HostId,
         result: Result<Vec<IpAddr>, FetchError>,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         match result {
             Ok(addresses) => {
                 for other in self.addresses.found(host, &addresses) {
@@ -92,21 +102,20 @@ impl<P: Policy> Crawl<P> {
     fn robots_came(
         &mut self,
         authority: &str,
-        (host, slot): (HostId, Slot),
+        (host, slot, sent): (HostId, Slot, Option<Tick>),
         result: Result<Response, FetchError>,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         let requests = match &result {
             Ok(response) => response.requests_sent,
             Err(error) => error.requests_sent,
         };
-        self.closes(host, requests);
-        let sent_at = result.as_ref().map(|response| response.sent_at).ok();
-        self.rest_since(host, sent_at, self.plan.politeness.delay_ms);
+        self.closes(host);
+        self.rest_since(host, sent, self.plan.politeness.delay_ms);
         if slot == Slot::Own {
             self.visit(host, Visit::Closed);
         }
         self.trouble = result.as_ref().err().map(ToString::to_string);
-        let now_s = self.clock.seconds(self.now);
+        let now_s = self.now_s();
         let body_bytes = match &result {
             Ok(response) => response.body.len() as u64,
             Err(_) => 0,
@@ -122,16 +131,27 @@ impl<P: Policy> Crawl<P> {
             }
             return Ok(());
         }
+        let met = match &result {
+            Ok(response) if response.status >= 500 || response.status == 429 => {
+                Some(format!("its robots.txt answers {}", response.status))
+            }
+            Ok(_) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        match met {
+            Some(met) => self.heard(host, Mood::Unreachable, &met),
+            None => self.heard(host, Mood::Good, ""),
+        }
         let (record, next) = if result.as_ref().is_ok_and(is_cut_short) {
             (self.robots.unanswered(authority), None)
         } else {
-            let limits = self.context.client.limits();
-            self.robots.answered(authority, &result, limits, now_s)
+            self.robots
+                .answered(authority, &result, &self.limits, now_s)
         };
         // The page that waited is the next request: what the rules want holds for it already.
-        if self.store.index().find_host(&host_of_authority(authority)) == Some(host) {
+        if self.ledger.index().find_host(&host_of_authority(authority)) == Some(host) {
             let due = self.due(self.robots.crawl_delay(authority, now_s));
-            self.rest_since(host, sent_at, due);
+            self.rest_since(host, sent, due);
         }
         let entry = Entry::Robots {
             authority,
@@ -139,7 +159,7 @@ impl<P: Policy> Crawl<P> {
             requests,
             body_bytes,
         };
-        self.store.append(self.now, &entry);
+        self.ledger.tell(self.now, &entry);
         match next.map(|next| Url::parse(&next)) {
             Some(Ok(url)) => self.follow_robots(authority, url),
             Some(Err(_)) | None => {
@@ -153,8 +173,8 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// A robots.txt that is elsewhere: asked for at that host, when it is free.
-    fn follow_robots(&mut self, authority: &str, url: Url) -> Result<(), CrawlError> {
-        let host = self.store.host(self.now, host_of(&url));
+    fn follow_robots(&mut self, authority: &str, url: Url) -> Result<(), AskError> {
+        let host = self.ledger.host(self.now, host_of(&url));
         // Within its own host the slots of waiting pages would never become free: they go back,
         // and the next one handed out asks where the redirect points.
         let own = Url::parse(authority).is_ok_and(|own| host_of(&own) == host_of(&url));
@@ -173,24 +193,20 @@ impl<P: Policy> Crawl<P> {
         Ok(())
     }
 
-    async fn page_came(&mut self, report: page::Report) -> Result<(), CrawlError> {
+    fn page_came(&mut self, report: page::Report) -> Result<(), AskError> {
         let page::Report {
             page,
             url,
             conditional,
             took,
             delay_ms,
+            sent,
             result,
             ..
         } = report;
-        let host = self.store.index().host(page);
-        let requests = match &result {
-            Ok(answer) => answer.facts.requests,
-            Err(error) => error.requests_sent,
-        };
-        self.closes(host, requests);
-        let sent_at = result.as_ref().map(|answer| answer.sent_at);
-        self.rest_since(host, sent_at.ok(), delay_ms);
+        let host = self.ledger.index().host(page);
+        self.closes(host);
+        self.rest_since(host, sent, delay_ms);
         self.leave_quota(host)?;
         self.trouble = result.as_ref().err().map(ToString::to_string);
         let mut answer = match result {
@@ -206,16 +222,14 @@ impl<P: Policy> Crawl<P> {
             took,
         });
         self.rest(host, mood);
-        if let Some(capture) = answer.capture.take() {
-            answer.facts.capture = Some(self.archive(&capture, &url).await?);
-        }
+        self.heard(host, mood.kind(), &format!("answers {}", answer.status));
         let mut facts = std::mem::take(&mut answer.facts);
         facts.class = class;
         if !detail.is_empty() {
             facts.detail = detail;
         }
         match verdict {
-            Verdict::Fetched => self.fetched(page, &url, facts, &answer.links),
+            Verdict::Fetched => self.fetched(page, facts, &answer.links),
             Verdict::NotModified => self.not_modified(page, facts),
             Verdict::Moved(to) => self.moved(page, &url, &to, facts),
             Verdict::Failed(fault) => {
@@ -229,33 +243,28 @@ impl<P: Policy> Crawl<P> {
     fn fetched(
         &mut self,
         page: PageId,
-        url: &Url,
         mut facts: Facts,
         found: &[page::Found],
-    ) -> Result<(), CrawlError> {
-        let change = verdict::change(self.store.copy(page)?.as_ref(), &facts);
-        facts.novel = !self.store.index().has_text(facts.text_hash);
-        if let (true, Some(budgets)) = (facts.novel, &self.plan.patterns) {
-            let host = self.store.index().host(page);
-            self.patterns.brought_new(host, url, budgets);
-        }
-        let depth = self.store.index().depth(page).saturating_add(1);
+    ) -> Result<(), AskError> {
+        let change = verdict::change(self.ledger.store().copy(page)?.as_ref(), &facts);
+        facts.novel = !self.ledger.index().has_text(facts.text_hash);
+        let depth = self.ledger.index().depth(page).saturating_add(1);
         let links: Vec<PageId> = found
             .iter()
-            .filter_map(|found| self.page_of(found.key, &found.url, depth).ok())
+            .map(|found| self.page_of(found.key, &found.url, depth))
             .collect();
         self.settle(page, Settled::Fetched(change), &links, facts);
         self.take_hints(page, found)
     }
 
     /// The copy is still current: so are its links and its text.
-    fn not_modified(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
-        if let Some(copy) = self.store.copy(page)? {
+    fn not_modified(&mut self, page: PageId, mut facts: Facts) -> Result<(), AskError> {
+        if let Some(copy) = self.ledger.store().copy(page)? {
             verdict::still_current(&mut facts, copy);
             facts.duplicate_of = Some(page);
         }
         let mut buffer = Vec::new();
-        let links = self.store.links_of(page, &mut buffer).to_vec();
+        let links = self.ledger.store().links_of(page, &mut buffer).to_vec();
         self.settle(page, Settled::Fetched(Change::Unchanged), &links, facts);
         Ok(())
     }
@@ -266,12 +275,12 @@ impl<P: Policy> Crawl<P> {
         from: &Url,
         to: &Url,
         mut facts: Facts,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         let mut to = to.clone();
         to.set_fragment(None);
-        let key = self.context.keyer.key(&canonical_key(&to, &self.plan.keys));
-        facts.redirects = self.store.index().redirects(page) + 1;
-        let refusal = if self.store.index().find(key) == Some(page) {
+        let key = self.keyer.key(&canonical_key(&to, &self.plan.keys));
+        facts.redirects = self.ledger.index().redirects(page) + 1;
+        let refusal = if self.ledger.index().find(key) == Some(page) {
             Some(format!("redirects to itself: {}", shown(&to)))
         } else if facts.redirects > self.plan.redirects_max {
             Some(format!(
@@ -290,30 +299,30 @@ impl<P: Policy> Crawl<P> {
         if from.scheme() == "https" && to.scheme() == "http" {
             facts.detail = "from https to http".into();
         }
-        let depth = self.store.index().depth(page);
-        match self.page_of(key, &to, depth) {
-            Ok(target) => self.settle(page, Settled::Moved(target), &[], facts),
-            Err(outside) => {
-                facts.class = "redirect-outside".into();
-                facts.detail = format!("{} ({outside})", shown(&to));
-                self.settle(page, Settled::Failed(Fault::Refused), &[], facts);
-            }
+        let depth = self.ledger.index().depth(page);
+        let target = self.page_of(key, &to, depth);
+        if self.ledger.index().is_outside(target) {
+            facts.class = "redirect-outside".into();
+            facts.detail = format!("{} (out of scope)", shown(&to));
         }
+        self.settle(page, Settled::Moved(target), &[], facts);
         Ok(())
     }
 
     /// A fetch that brought no answer.
-    pub(crate) fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), CrawlError> {
-        let host = self.store.index().host(page);
+    pub(crate) fn failed(&mut self, page: PageId, error: &FetchError) -> Result<(), AskError> {
+        let host = self.ledger.index().host(page);
         let (verdict, mood) = verdict::of_error(error);
         if let Some(mood) = mood {
             self.rest(host, mood);
+            self.heard(host, mood.kind(), &error.to_string());
         }
         let mut facts = Facts {
+            mood: mood.map(mood::Answer::kind),
             class: error.class.as_str().to_owned(),
             detail: error.detail.clone(),
             requests: error.requests_sent,
-            wall_ms: self.clock.wall_ms(),
+            wall_ms: self.wall_ms,
             ..Facts::default()
         };
         if error.class == ErrorClass::StaleConnection {
@@ -342,7 +351,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// No verdict: again later, unless it was tried often enough.
-    pub(crate) fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), CrawlError> {
+    pub(crate) fn try_again(&mut self, page: PageId, mut facts: Facts) -> Result<(), AskError> {
         facts.attempts = self.attempts(page)? + 1;
         let fault = if facts.attempts < self.plan.attempts_max {
             Fault::Unknown
@@ -356,21 +365,20 @@ impl<P: Policy> Crawl<P> {
 
     /// The host rests from when its request was written, which is some time after the page was
     /// handed out: connections take time. When that is not known, from now.
-    pub(crate) fn rest_since(&mut self, host: HostId, sent_at: Option<Instant>, delay_ms: u64) {
+    pub(crate) fn rest_since(&mut self, host: HostId, sent: Option<Tick>, delay_ms: u64) {
         if delay_ms == 0 {
             return;
         }
         // Rounded up: by the tick of this turn, which is rounded down, it would be asked early.
-        let from = self.clock.tick_at(sent_at.unwrap_or_else(Instant::now));
-        let until = from.plus(delay_ms);
-        if until > self.scheduler.earliest(host) {
+        let until = sent.unwrap_or(self.now.plus(1)).plus(delay_ms);
+        if until > self.ledger.scheduler().earliest(host) {
             self.hold(host, until);
         }
     }
 
     /// A page of a host came back: those that waited to learn whether one more may be stored are
     /// handed out again.
-    fn leave_quota(&mut self, host: HostId) -> Result<(), CrawlError> {
+    fn leave_quota(&mut self, host: HostId) -> Result<(), AskError> {
         let Some(quota) = self.quotas.get_mut(&host) else {
             return Ok(());
         };
@@ -384,73 +392,47 @@ impl<P: Policy> Crawl<P> {
     /// Lets a host rest as its answer asks for.
     pub(crate) fn rest(&mut self, host: HostId, mood: mood::Answer) {
         let delay = Duration::from_millis(self.plan.politeness.delay_ms);
-        let rest = self.moods.rest(host, mood, delay);
+        let rest = mood::rest(self.ledger.troubles().of(host), mood, delay);
         if !rest.is_zero() {
             let rest = u64::try_from(rest.as_millis()).unwrap_or(u64::MAX);
             self.hold(host, self.now.plus(rest));
         }
     }
 
-    /// The page of a URL, numbered and announced now if it is new. What is out of scope does not
-    /// belong to the web that is crawled: it is no page, and links to it do not count.
-    pub(crate) fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> Result<PageId, OutOfScope> {
-        if let Some(page) = self.store.index().find(key) {
-            return Ok(page);
+    /// The page of a URL, numbered now if it is new. What is out of scope is remembered, and never
+    /// asked for: links to it do not count, until the scope is widened.
+    pub(crate) fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> PageId {
+        if let Some(page) = self.ledger.index().find(key) {
+            return page;
         }
-        self.plan.scope.check(url, u32::from(depth))?;
-        let host = self.store.host(self.now, host_of(url));
-        let refusal = self.judge(url);
+        let outside = self.plan.scope.check(url, u32::from(depth)).is_err();
+        let host = self.ledger.host(self.now, host_of(url));
+        let refusal = if outside { None } else { self.judge(url) };
         let (class, detail) = refusal
             .as_ref()
             .map_or(("", ""), |(class, detail)| (*class, detail.as_str()));
-        let page = self.store.add(
-            self.now,
-            NewPage {
-                key,
-                url: url.as_str(),
-                host,
-                seed: false,
-                depth,
-                refused: (class, detail),
-            },
-        );
-        if let Some(onlooker) = &self.onlooker {
-            onlooker.found(page, url.as_str());
+        let new = NewPage {
+            key,
+            url: url.as_str(),
+            host,
+            seed: false,
+            outside,
+            depth,
+            refused: (class, detail),
+        };
+        if let (Some(onlooker), false) = (&self.onlooker, outside) {
+            let number = PageId::from_index(self.ledger.view().len());
+            onlooker.found(number, url.as_str());
         }
-        self.announced(page, host, refusal.is_some());
-        Ok(page)
+        self.ledger.add(self.now, new)
     }
 
     /// Why a new URL is not going to be asked for, if it is not.
-    fn judge(&self, url: &Url) -> Option<(&'static str, String)> {
-        let now_s = self.clock.seconds(self.now);
+    pub(crate) fn judge(&self, url: &Url) -> Option<(&'static str, String)> {
+        let now_s = self.now_s();
         let finding = traps::judge(url, now_s, &self.plan.traps)?;
         (finding.class == traps::TrapClass::Trap)
             .then(|| ("trap", format!("trap: {}", finding.rule)))
-    }
-
-    /// Appends a capture to the WARC files. A full disk stops the crawl until there is room.
-    async fn archive(&mut self, capture: &warc::Capture, url: &Url) -> Result<Capture, CrawlError> {
-        let key = surt(url);
-        loop {
-            let Some(archive) = &mut self.archive else {
-                unreachable!("captures are made only for an archive");
-            };
-            match archive.append(capture, &key) {
-                Ok(at) => {
-                    let ends = archive.ends();
-                    return Ok(Capture {
-                        file: at.file,
-                        offset: at.offset,
-                        length: at.length,
-                        file_end: ends.warc_len,
-                        index_end: ends.index_len,
-                    });
-                }
-                Err(error) if error.is_disk_full() => self.pause(error.into()).await?,
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 }
 

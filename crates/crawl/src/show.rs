@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use turnstone_frontier::Policy;
-use turnstone_pagestore::{Entry, PageState};
+use turnstone_ledger::CoverageNote;
+use turnstone_pagestore::PageState;
 
-use crate::notes::CoverageNote;
+use crate::asker::Asker;
 use crate::progress::Progress;
 use crate::run::Crawl;
 
@@ -24,41 +25,53 @@ impl<P: Policy> Crawl<P> {
             return;
         }
         self.last_shown = Some(Instant::now());
-        let index = self.store.index();
-        let tally = index.tally();
-        let ranking = self.scheduler.ranking();
-        self.shown.send_replace(Progress {
+        let mut progress = self.asker.progress();
+        progress.running = self.started.elapsed();
+        progress.durable_fetches = self.durable_fetches;
+        progress.paused.clone_from(&self.paused);
+        progress.warning.clone_from(&self.warning);
+        self.shown.send_replace(progress);
+        let requests = self.asker.ledger().index().tally().requests;
+        if requests as f64 > self.asker.noted_requests as f64 * NOTE_GROWTH {
+            self.asker.note_coverage();
+        }
+    }
+}
+
+impl<P: Policy> Asker<P> {
+    /// How far the crawl is.
+    pub fn progress(&self) -> Progress {
+        let index = self.ledger.index();
+        let (tally, ranking) = (index.tally(), self.ledger.scheduler().ranking());
+        let open = ranking.in_flight_count() as u64;
+        Progress {
             tick: self.now,
-            running: self.started.elapsed(),
             pages: index.stored_count(),
-            known: index.page_count() as u64,
+            known: index.known_count(),
             requests: tally.requests,
             bytes: tally.body_bytes,
-            in_flight: ranking.in_flight_count() as u64,
+            in_flight: open,
             queued: ranking.queued_count() as u64,
-            hosts: index.host_count() as u64,
+            hosts: tally.hosts.iter().filter(|host| host.pages > 0).count() as u64,
             statuses: tally.statuses,
             failed: index.count(PageState::Gone) + index.count(PageState::Refused),
-            coverage: self.scheduler.coverage(),
-            durable_fetches: self.durable_fetches,
+            coverage: self.ledger.coverage(),
             slice: self.slice_note(),
             past_slices: self.past_slices.iter().copied().collect(),
-            paused: self.paused.clone(),
-            warning: self.warning.clone(),
             trouble: self.trouble.clone(),
+            waited: if open == 0 { self.waited() } else { Vec::new() },
             ending: self.stop.is_some(),
-        });
-        if tally.requests as f64 > self.noted_requests as f64 * NOTE_GROWTH {
-            self.note_coverage();
+            since_start: self.since_start(),
+            ..Progress::default()
         }
     }
 
     /// Notes what is proven after how many requests, for the report.
     pub(crate) fn note_coverage(&mut self) {
-        let Some(coverage) = self.scheduler.coverage() else {
+        let Some(coverage) = self.ledger.coverage() else {
             return;
         };
-        let requests = self.store.index().tally().requests;
+        let requests = self.ledger.index().tally().requests;
         self.noted_requests = requests;
         let note = CoverageNote {
             requests,
@@ -66,10 +79,5 @@ impl<P: Policy> Crawl<P> {
             stuck: coverage.stuck,
         };
         self.note(CoverageNote::KIND, &note.to_bytes());
-    }
-
-    /// Writes something down for those who look at the crawl later.
-    pub(crate) fn note(&mut self, kind: &str, bytes: &[u8]) {
-        self.store.append(self.now, &Entry::Note { kind, bytes });
     }
 }

@@ -8,37 +8,36 @@
 //! when a slice begins and when a process ends, so that it can be read at any time, also of a crawl
 //! that was killed.
 
-use turnstone_frontier::{Event, HostId, Policy, Tick};
+use turnstone_frontier::{HostId, Policy, Tick};
+use turnstone_ledger::{Allowance, SliceNote, Stop};
 use turnstone_pagestore::Entry;
 
-use crate::budget::{Allowance, Stop};
-use crate::notes::SliceNote;
-use crate::run::{Crawl, CrawlError};
+use crate::asker::{AskError, Asker};
 
 /// Slices that are kept for those who watch.
 const PAST_SLICES_MAX: usize = 32;
 
-impl<P: Policy> Crawl<P> {
+impl<P: Policy> Asker<P> {
     /// Ends the slice if it is over, and begins the next.
-    pub(crate) fn turn_slice(&mut self) -> Result<(), CrawlError> {
-        let Some(slices) = &self.slices else {
+    pub(crate) fn turn_slice(&mut self) -> Result<(), AskError> {
+        let Some(pacing) = &self.pacing else {
             return Ok(());
         };
         if self.stop.is_some() {
             return Ok(());
         }
-        if slices.running {
-            if !slices.is_over(self.now) {
+        if pacing.running {
+            if !pacing.is_over(self.ledger.spending().slice(), self.now) {
                 return Ok(());
             }
             // They might wait for a budget that is spent.
             self.drop_errands()?;
-            if self.scheduler.ranking().in_flight_count() > 0 {
+            if self.ledger.scheduler().ranking().in_flight_count() > 0 {
                 return Ok(());
             }
             self.end_slice();
         }
-        if self.slices.as_ref().is_some_and(|slices| slices.enough()) {
+        if self.pacing.as_ref().is_some_and(|pacing| pacing.enough()) {
             self.stop = Some(Stop::Rounds);
             return Ok(());
         }
@@ -54,19 +53,19 @@ impl<P: Policy> Crawl<P> {
             }
             self.past_slices.push_back(note);
         }
-        if let Some(slices) = &mut self.slices {
-            slices.running = false;
-            slices.ended += u64::from(slices.counts);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.running = false;
+            pacing.ended += u64::from(pacing.counts);
         }
     }
 
     fn begin_slice(&mut self) {
-        let (Some(slices), Some(round)) = (&mut self.slices, &self.plan.round) else {
+        let (Some(pacing), Some(round)) = (&mut self.pacing, &self.plan.round) else {
             return;
         };
-        let number = self.store.index().rounds(&round.question);
-        slices.begin(number, self.now);
-        let budget = slices.now.budget;
+        pacing.begins();
+        let number = self.ledger.index().rounds(&round.question);
+        let budget = pacing.pace.budget(number);
         self.announce_round(budget);
         self.note_slice();
     }
@@ -76,28 +75,22 @@ impl<P: Policy> Crawl<P> {
         let Some(asked) = self.plan.round.clone() else {
             return;
         };
-        let (question, round) = (
-            asked.question.as_str(),
-            self.store.index().rounds(&asked.question),
-        );
         let entry = Entry::Round {
-            question,
-            round,
+            question: asked.question.as_str(),
+            round: self.ledger.index().rounds(&asked.question),
             budget,
         };
-        self.entries += 1;
-        self.store.append(self.now, &entry);
-        let event = Event::Round { round, budget };
-        self.scheduler.observe(&event, self.now, &self.store);
+        self.ledger.tell(self.now, &entry);
     }
 
     /// How the slice stands and how its budget is divided.
     pub(crate) fn slice_note(&self) -> Option<SliceNote> {
-        let slices = self.slices.as_ref()?;
+        self.pacing.as_ref()?;
+        let slice = *self.ledger.spending().slice();
         Some(SliceNote {
-            slice: slices.now,
-            began_s: self.clock.seconds(slices.now.began),
-            split: self.scheduler.split(),
+            slice,
+            began_s: self.epoch.seconds(slice.began),
+            split: self.ledger.scheduler().split(),
         })
     }
 
@@ -110,16 +103,19 @@ impl<P: Policy> Crawl<P> {
 
     /// What the slice leaves of what the budgets of the whole crawl allow.
     pub(crate) fn allows(&self, allowed: Allowance) -> Allowance {
-        match &self.slices {
-            Some(slices) => allowed.and(slices.allows(self.now)),
+        match &self.pacing {
+            Some(pacing) => allowed.and(pacing.allows(self.ledger.spending().slice(), self.now)),
             None => allowed,
         }
     }
 
     /// Whether a host may be asked once more today; else when to look again.
-    pub(crate) fn host_allows(&mut self, host: HostId) -> Result<(), Tick> {
-        match &mut self.slices {
-            Some(slices) => slices.host_allows(host, self.now),
+    pub(crate) fn host_allows(&self, host: HostId) -> Result<(), Tick> {
+        match &self.pacing {
+            Some(pacing) => {
+                let spent = self.ledger.spending().of_host(host, self.now);
+                pacing.host_allows(host, spent, self.now)
+            }
             None => Ok(()),
         }
     }
@@ -127,22 +123,27 @@ impl<P: Policy> Crawl<P> {
     /// A request goes out.
     pub(crate) fn opens(&mut self, host: HostId) {
         self.requests_open += 1;
-        if let Some(slices) = &mut self.slices {
-            slices.opens(host, self.now);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.opens(host, self.now);
         }
     }
 
-    /// It came back, having cost so many.
-    pub(crate) fn closes(&mut self, host: HostId, requests: u32) {
+    /// It came back.
+    pub(crate) fn closes(&mut self, host: HostId) {
         self.requests_open -= 1;
-        if let Some(slices) = &mut self.slices {
-            slices.closes(host, requests);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.closes(host);
         }
     }
 
     /// A tick, or the end of the slice if that is sooner.
     pub(crate) fn before_slice_ends(&self, tick: Tick) -> Tick {
-        let end = self.slices.as_ref().map(|slices| slices.end());
-        end.map_or(tick, |end| end.min(tick))
+        self.slice_end().map_or(tick, |end| end.min(tick))
+    }
+
+    /// When the slice under way ends.
+    pub(crate) fn slice_end(&self) -> Option<Tick> {
+        let pacing = self.pacing.as_ref()?;
+        Some(pacing.end(self.ledger.spending().slice()))
     }
 }

@@ -15,10 +15,10 @@ use turnstone_fetch::{ErrorClass, FetchError, Method, Redirect, Url};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
+use crate::asker::{AskError, Asker};
 use crate::hand_out::Job;
 use crate::page;
 use crate::probe::{Probe, note_kind};
-use crate::run::{Crawl, CrawlError};
 use crate::verdict;
 
 /// How long after a name was not found it is looked up again, to confirm.
@@ -74,14 +74,14 @@ impl Survey {
     }
 }
 
-impl<P: Policy> Crawl<P> {
+impl<P: Policy> Asker<P> {
     /// A page of a survey may be asked for now: asks what is to be known next.
     pub(crate) fn survey_ask(
         &mut self,
         (page, host): (PageId, HostId),
         url: Url,
         delay_ms: u64,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         let Some(survey) = &mut self.survey else {
             unreachable!("only a survey asks so");
         };
@@ -127,7 +127,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     fn survey_job(&mut self, page: PageId, url: Url, method: Method, delay_ms: u64) -> page::Job {
-        let host = self.store.index().host(page);
+        let host = self.ledger.index().host(page);
         page::Job {
             page,
             url,
@@ -142,19 +142,19 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// The head or body of a surveyed page came.
-    pub(crate) fn survey_came(&mut self, report: page::Report) -> Result<(), CrawlError> {
+    pub(crate) fn survey_came(&mut self, report: page::Report) -> Result<(), AskError> {
         let page::Report {
             page,
             url,
             method,
             took,
             delay_ms,
+            sent,
             result,
             ..
         } = report;
-        let host = self.store.index().host(page);
-        let sent_at = result.as_ref().map(|answer| answer.sent_at);
-        self.rest_since(host, sent_at.ok(), delay_ms);
+        let host = self.ledger.index().host(page);
+        self.rest_since(host, sent, delay_ms);
         let answer = match result {
             Ok(answer) => answer,
             Err(error) => return self.survey_failed(page, host, &error),
@@ -173,6 +173,8 @@ impl<P: Policy> Crawl<P> {
         self.rest(host, mood);
         let mut facts = answer.facts;
         facts.class = class;
+        facts.mood = Some(mood.kind());
+        self.heard(host, mood.kind(), &format!("answers {}", answer.status));
         if !detail.is_empty() {
             facts.detail = detail;
         }
@@ -212,8 +214,8 @@ impl<P: Policy> Crawl<P> {
         seen: PageFacts,
         has_body: bool,
         facts: Facts,
-    ) -> Result<(), CrawlError> {
-        let now_s = self.clock.seconds(self.now);
+    ) -> Result<(), AskError> {
+        let now_s = self.now_s();
         let Some(survey) = &mut self.survey else {
             unreachable!("only a survey weighs");
         };
@@ -260,7 +262,7 @@ impl<P: Policy> Crawl<P> {
         evidence: String,
         seen: PageFacts,
         mut facts: Facts,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         let landed = seen
             .is_redirected()
             .then(|| seen.landed.as_str().to_owned());
@@ -269,14 +271,14 @@ impl<P: Policy> Crawl<P> {
             None => evidence,
         };
         facts.status = seen.status;
-        facts.wall_ms = self.clock.wall_ms();
+        facts.wall_ms = self.wall_ms;
         if !alive {
             facts.class = "soft-404".into();
             self.settle(page, Settled::Failed(Fault::Gone), &[], facts);
             return Ok(());
         }
         facts.class = ALIVE.into();
-        if let Some(copy) = self.store.copy(page)? {
+        if let Some(copy) = self.ledger.store().copy(page)? {
             facts.text_hash = copy.text_hash;
             facts.simhash = copy.simhash;
             facts.words = copy.words;
@@ -287,13 +289,13 @@ impl<P: Policy> Crawl<P> {
             facts.last_modified = copy.last_modified;
         }
         let mut buffer = Vec::new();
-        let links = self.store.links_of(page, &mut buffer).to_vec();
+        let links = self.ledger.store().links_of(page, &mut buffer).to_vec();
         self.settle(page, Settled::Fetched(Change::Unchanged), &links, facts);
         Ok(())
     }
 
     /// Gives a page back until it is handed out for its next request.
-    fn needs(&mut self, page: PageId, need: Need, mut facts: Facts) -> Result<(), CrawlError> {
+    fn needs(&mut self, page: PageId, need: Need, mut facts: Facts) -> Result<(), AskError> {
         if let Some(survey) = &mut self.survey {
             survey.needs.insert(page, need);
         }
@@ -309,7 +311,7 @@ impl<P: Policy> Crawl<P> {
         page: PageId,
         host: HostId,
         error: &FetchError,
-    ) -> Result<(), CrawlError> {
+    ) -> Result<(), AskError> {
         if error.class != ErrorClass::DnsNxdomain {
             return self.failed(page, error);
         }

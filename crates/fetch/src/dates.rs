@@ -10,19 +10,6 @@ pub(crate) fn parse_date(text: &str) -> Option<i64> {
     w3c(text).or_else(|| mail(text))
 }
 
-/// The year of a time.
-pub(crate) fn year_of(now_s: u64) -> i64 {
-    let days = i64::try_from(now_s / 86_400).unwrap_or(i64::MAX / 2);
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Years here begin in March.
-    year_of_era + era * 400 + i64::from(day_of_year >= 306)
-}
-
 fn w3c(text: &str) -> Option<i64> {
     let (date, time) = match text.split_once(['T', 't', ' ']) {
         Some((date, time)) => (date, Some(time)),
@@ -143,19 +130,6 @@ mod tests {
             ("2005-01-01Tnoon", None),
         ] {
             assert_eq!(parse_date(text), seconds, "{text}");
-        }
-    }
-
-    #[test]
-    fn years_of_times() {
-        for (seconds, year) in [
-            (0, 1970),
-            (951_782_399, 2000),
-            (1_709_164_800, 2024),
-            (1_735_689_599, 2024),
-            (1_735_689_600, 2025),
-        ] {
-            assert_eq!(year_of(seconds), year);
         }
     }
 }

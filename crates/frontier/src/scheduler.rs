@@ -76,6 +76,13 @@ impl<P: Policy> Scheduler<P> {
             .map_or(Next::Empty, Next::WaitUntil)
     }
 
+    /// Lets time pass: hosts and pages whose time has come are there again. It changes no decision, for
+    /// both other methods begin with it; it makes states comparable that were asked at different times.
+    pub fn pass(&mut self, now: Tick) {
+        let now = self.tick(now);
+        self.wake(now);
+    }
+
     /// Tells the calendar and the policy what happened. `links` answers for pages already fetched,
     /// and for the page of a `Fetched` event too.
     pub fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links) {

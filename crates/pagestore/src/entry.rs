@@ -48,6 +48,8 @@ pub enum Entry<'a> {
         host: HostId,
         /// Named by the user rather than found through a link.
         seed: bool,
+        /// Out of the crawl's scope when it was found: remembered, never asked for.
+        outside: bool,
         /// Links from the nearest seed, as far as is known.
         depth: u8,
         /// The fingerprint of its canonical URL.
@@ -107,6 +109,23 @@ pub enum Entry<'a> {
     },
     /// A page says that another changed since our copy of it was made.
     Hint(Hint),
+    /// From here on the crawl is another one: it asks another question, by another policy, of other
+    /// pages or with other seeds. What happened before is told to the new policy as news, so that its
+    /// state is a function of the journal alone.
+    Plan {
+        /// Which question is asked: `crawl`, `revive`, `refresh`, `discover`, `keep`.
+        question: &'a str,
+        /// The policy with everything its decisions depend on.
+        policy: &'a str,
+        /// How many seeds there are.
+        seeds: u32,
+        /// The rest of what was asked, in the driver's words.
+        text: &'a str,
+        /// Pages known before that come into scope.
+        inside: Links<'a>,
+        /// Pages known before that leave it.
+        outside: Links<'a>,
+    },
     /// Something a driver wants to find again, opaque here.
     Note {
         /// What kind of thing.
@@ -163,14 +182,26 @@ pub enum Links<'a> {
 }
 
 impl Links<'_> {
-    /// Appends the links to a buffer.
-    pub fn read(&self, into: &mut Vec<PageId>) {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Links::Ids(ids) => put_links(ids, out),
+            Links::Bytes(bytes) => out.extend_from_slice(bytes),
+        }
+    }
+
+    /// Every one of them.
+    pub fn each(&self, mut take: impl FnMut(PageId)) {
         match *self {
-            Links::Ids(ids) => into.extend_from_slice(ids),
+            Links::Ids(ids) => ids.iter().copied().for_each(take),
             Links::Bytes(bytes) => {
-                read_links(bytes, |link| into.push(link)).expect("checked when it was read");
+                read_links(bytes, &mut take).expect("checked when it was read");
             }
         }
+    }
+
+    /// Appends the links to a buffer.
+    pub fn read(&self, into: &mut Vec<PageId>) {
+        self.each(|page| into.push(page));
     }
 }
 
@@ -235,6 +266,7 @@ impl Entry<'_> {
                 page,
                 host,
                 seed,
+                outside,
                 depth,
                 key,
                 url,
@@ -242,7 +274,7 @@ impl Entry<'_> {
             } => {
                 out.put_number(u64::from(page.0));
                 out.put_number(u64::from(host.0));
-                out.push(u8::from(*seed));
+                out.push(u8::from(*seed) | u8::from(*outside) << 1);
                 out.push(*depth);
                 out.extend_from_slice(&key.to_bytes());
                 out.put_bytes(url.as_bytes());
@@ -292,6 +324,23 @@ impl Entry<'_> {
                 out.put_number(u64::from(by.0));
                 out.put_number(*changed_s);
             }
+            Self::Plan {
+                question,
+                policy,
+                seeds,
+                text,
+                inside,
+                outside,
+            } => {
+                out.put_bytes(question.as_bytes());
+                out.put_bytes(policy.as_bytes());
+                out.put_number(u64::from(*seeds));
+                out.put_bytes(text.as_bytes());
+                let mut bytes = Vec::new();
+                inside.put(&mut bytes);
+                out.put_bytes(&bytes);
+                outside.put(out);
+            }
             Self::Note { kind, bytes } => {
                 out.put_bytes(kind.as_bytes());
                 out.put_bytes(bytes);
@@ -313,6 +362,7 @@ impl Entry<'_> {
             Self::Round { .. } => 10,
             Self::Note { .. } => 11,
             Self::Hint(_) => 12,
+            Self::Plan { .. } => 13,
         }
     }
 }
@@ -336,15 +386,21 @@ impl<'a> Entry<'a> {
                 host: HostId(from.small()?),
                 name: from.text()?,
             },
-            3 => Self::Page {
-                page: PageId(from.small()?),
-                host: HostId(from.small()?),
-                seed: from.byte()? != 0,
-                depth: from.byte()?,
-                key: Key::from_bytes(from.array()?),
-                url: from.text()?,
-                refused: (from.text()?, from.text()?),
-            },
+            3 => {
+                let page = PageId(from.small()?);
+                let host = HostId(from.small()?);
+                let marks = from.byte()?;
+                Self::Page {
+                    page,
+                    host,
+                    seed: marks & 1 != 0,
+                    outside: marks & 2 != 0,
+                    depth: from.byte()?,
+                    key: Key::from_bytes(from.array()?),
+                    url: from.text()?,
+                    refused: (from.text()?, from.text()?),
+                }
+            }
             4 => Self::HandOut {
                 page: PageId(from.small()?),
             },
@@ -381,6 +437,14 @@ impl<'a> Entry<'a> {
                 by: PageId(from.small()?),
                 changed_s: from.number()?,
             }),
+            13 => Self::Plan {
+                question: from.text()?,
+                policy: from.text()?,
+                seeds: from.small()?,
+                text: from.text()?,
+                inside: checked_links(from.bytes()?)?,
+                outside: checked_links(from.take(from.left())?)?,
+            },
             _ => return Err(Malformed("an entry of unknown kind")),
         };
         from.end()?;
@@ -425,10 +489,7 @@ impl<'a> Outcome<'a> {
         let mut facts = Vec::new();
         self.facts.put(&mut facts);
         out.put_bytes(&facts);
-        match self.links {
-            Links::Ids(ids) => put_links(ids, out),
-            Links::Bytes(bytes) => out.extend_from_slice(bytes),
-        }
+        self.links.put(out);
     }
 
     fn read(from: &mut Cursor<'a>) -> Result<Self, Malformed> {
@@ -438,12 +499,11 @@ impl<'a> Outcome<'a> {
         let mut inner = Cursor::new(from.bytes()?);
         let facts = Facts::read(&mut inner)?;
         inner.end()?;
-        let bytes = from.take(from.left())?;
-        read_links(bytes, |_| ())?;
+        let links = checked_links(from.take(from.left())?)?;
         Ok(Self {
             page,
             settled,
-            links: Links::Bytes(bytes),
+            links,
             before,
             facts,
         })
@@ -503,6 +563,11 @@ fn put_links(links: &[PageId], out: &mut Vec<u8>) {
         out.put_number((difference << 1 ^ difference >> 63) as u64);
         before = i64::from(link.0);
     }
+}
+
+fn checked_links(bytes: &[u8]) -> Result<Links<'_>, Malformed> {
+    read_links(bytes, |_| ())?;
+    Ok(Links::Bytes(bytes))
 }
 
 fn read_links(bytes: &[u8], mut keep: impl FnMut(PageId)) -> Result<(), Malformed> {

@@ -69,9 +69,38 @@ pub struct Facts {
     pub chance: u32,
     /// To which end it was asked for, where the policy has several.
     pub arm: Option<Arm>,
+    /// How the answer spoke of its host, where there was one.
+    pub mood: Option<Mood>,
+    /// At most so many links of the page could not be seen, because a limit cut them;
+    /// [`Facts::UNBOUNDED`] where nobody knows.
+    pub unseen_links: u64,
+    /// The page was stored already when it was asked for.
+    pub again: bool,
+    /// A list or an index of an old crawl names the page; nobody here read its body.
+    pub hearsay: bool,
+}
+
+/// How an answer spoke of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mood {
+    /// It answered.
+    Good,
+    /// It said it is too much.
+    Busy,
+    /// A server error.
+    Error,
+    /// It could not be reached, or broke off.
+    Unreachable,
+}
+
+impl Mood {
+    const ALL: [Self; 4] = [Self::Good, Self::Busy, Self::Error, Self::Unreachable];
 }
 
 impl Facts {
+    /// So many links that nobody can know how many.
+    pub const UNBOUNDED: u64 = u64::MAX;
+
     /// A page settled without a request.
     pub fn refused(class: &str, detail: impl Into<String>) -> Self {
         Self {
@@ -117,6 +146,12 @@ impl Facts {
         fields.number(19, u64::from(self.chance));
         fields.number(20, u64::from(self.novel));
         fields.number(21, self.arm.map_or(0, |arm| arm.index() as u64 + 1));
+        let mood = |mood| Mood::ALL.iter().position(|other| *other == mood);
+        let mood = self.mood.and_then(mood).map_or(0, |index| index as u64 + 1);
+        fields.number(22, mood);
+        fields.number(23, self.unseen_links);
+        fields.number(24, u64::from(self.hearsay));
+        fields.number(25, u64::from(self.again));
         out.put_number(fields.present);
         out.extend_from_slice(&fields.bytes);
     }
@@ -168,6 +203,14 @@ impl Facts {
                     let arm = arm.and_then(|index| Arm::ALL.get(index.ok()?));
                     facts.arm = Some(*arm.ok_or(Malformed("an arm that there is not"))?);
                 }
+                22 => {
+                    let mood = cursor.number()?.checked_sub(1).map(usize::try_from);
+                    let mood = mood.and_then(|index| Mood::ALL.get(index.ok()?));
+                    facts.mood = Some(*mood.ok_or(Malformed("a mood that there is not"))?);
+                }
+                23 => facts.unseen_links = cursor.number()?,
+                24 => facts.hearsay = cursor.number()? != 0,
+                25 => facts.again = cursor.number()? != 0,
                 _ => return Err(Malformed("a field that this version does not know")),
             }
         }

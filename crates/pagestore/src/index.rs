@@ -35,11 +35,13 @@ pub enum PageState {
     Refused,
     /// Stands for another page.
     Moved,
+    /// Out of scope: known, never asked for.
+    Outside,
 }
 
 impl PageState {
     /// Every state.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Waiting,
         Self::InFlight,
         Self::Fetched,
@@ -47,6 +49,7 @@ impl PageState {
         Self::Unknown,
         Self::Refused,
         Self::Moved,
+        Self::Outside,
     ];
 
     /// In one word.
@@ -59,6 +62,7 @@ impl PageState {
             Self::Unknown => "unknown",
             Self::Refused => "refused",
             Self::Moved => "moved",
+            Self::Outside => "out-of-scope",
         }
     }
 }
@@ -72,6 +76,10 @@ struct Slot {
     /// What it was before it was handed out.
     before: PageState,
     stored: bool,
+    /// Known from an old crawl, or stored: there is something to hold a new copy against.
+    copied: bool,
+    /// Out of scope.
+    outside: bool,
     depth: u8,
 }
 
@@ -90,6 +98,23 @@ pub struct Session {
     pub policy: String,
 }
 
+/// A plan as the journal has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanAt {
+    /// Where it stands.
+    pub at: Position,
+    /// When it was made.
+    pub tick: Tick,
+    /// Which question is asked.
+    pub question: String,
+    /// The policy with everything its decisions depend on.
+    pub policy: String,
+    /// How many seeds there were.
+    pub seeds: u32,
+    /// The rest, in the driver's words.
+    pub text: String,
+}
+
 /// The kind of the note that makes a seed of a page known before: its number, 4 bytes.
 pub(crate) const SEED_NOTE: &str = "seed";
 
@@ -99,6 +124,8 @@ pub struct Index {
     keys: KeyTable,
     slots: Vec<Slot>,
     seeds: Vec<PageId>,
+    /// Those of them that were found by being named: numbers that rise.
+    early_seeds: Vec<PageId>,
     /// Those of them that were found before they were named.
     late_seeds: BTreeSet<PageId>,
     counts: [u64; PageState::ALL.len()],
@@ -106,6 +133,10 @@ pub struct Index {
     hosts: HashMap<Box<str>, HostId>,
     robots: BTreeMap<Box<str>, Position>,
     notes: BTreeMap<Box<str>, Position>,
+    /// The last plan.
+    plan: Option<PlanAt>,
+    /// The first plan: what came before it was read by a release that forgot links out of scope.
+    first_plan: Option<PlanAt>,
     /// By question: how many rounds began, and where the last one did.
     rounds: BTreeMap<Box<str>, (u32, Position)>,
     /// By page: the latest moment at which it is said to have changed, in seconds of 1970.
@@ -115,6 +146,7 @@ pub struct Index {
     /// Targets of redirects: how many in a row led there.
     redirects: HashMap<PageId, u32>,
     stored: u64,
+    copied: u64,
     capture: Option<Capture>,
     sessions: Vec<Session>,
     latest: Tick,
@@ -161,17 +193,19 @@ impl Index {
                 seed,
                 depth,
                 refused,
+                outside,
                 ..
             } => {
                 assert_eq!(page.index(), self.slots.len(), "page ids are dense");
                 host = *of;
                 if *seed {
                     self.seeds.push(*page);
+                    self.early_seeds.push(*page);
                 }
-                let state = if refused.0.is_empty() {
-                    PageState::Waiting
-                } else {
-                    PageState::Refused
+                let state = match (outside, refused.0.is_empty()) {
+                    (true, _) => PageState::Outside,
+                    (false, true) => PageState::Waiting,
+                    (false, false) => PageState::Refused,
                 };
                 self.slots.push(Slot {
                     page_at: at,
@@ -180,6 +214,8 @@ impl Index {
                     state,
                     before: state,
                     stored: false,
+                    copied: false,
+                    outside: *outside,
                     depth: *depth,
                 });
                 self.counts[state as usize] += 1;
@@ -188,10 +224,10 @@ impl Index {
             Entry::Outcome(outcome) => {
                 host = self.slots[outcome.page.index()].host;
                 first = !self.slots[outcome.page.index()].stored;
-                self.settle(outcome.page, outcome.settled);
+                self.settle(outcome.page, outcome.settled, outcome.facts.hearsay);
                 self.slots[outcome.page.index()].outcome_at = at;
                 self.capture = outcome.facts.capture.or(self.capture);
-                if let Settled::Fetched(_) = outcome.settled {
+                if let (Settled::Fetched(_), false) = (outcome.settled, outcome.facts.hearsay) {
                     self.texts.insert(outcome.facts.text_hash);
                 }
                 if let Settled::Moved(to) = outcome.settled {
@@ -206,6 +242,27 @@ impl Index {
                 if *kind == SEED_NOTE {
                     self.name_seed(bytes);
                 }
+            }
+            Entry::Plan {
+                question,
+                policy,
+                seeds,
+                text,
+                inside,
+                outside,
+            } => {
+                inside.each(|page| self.rescope(page, true));
+                outside.each(|page| self.rescope(page, false));
+                let plan = PlanAt {
+                    at,
+                    tick,
+                    question: (*question).to_owned(),
+                    policy: (*policy).to_owned(),
+                    seeds: *seeds,
+                    text: (*text).to_owned(),
+                };
+                self.first_plan.get_or_insert_with(|| plan.clone());
+                self.plan = Some(plan);
             }
             Entry::Round { question, .. } => {
                 let (count, last) = self.rounds.entry((*question).into()).or_default();
@@ -229,16 +286,50 @@ impl Index {
             return;
         };
         let page = PageId(u32::from_le_bytes(number));
-        if page.index() < self.slots.len() && !self.seeds.contains(&page) {
+        if page.index() < self.slots.len() && !self.is_seed(page) {
             self.seeds.push(page);
             self.late_seeds.insert(page);
             self.slots[page.index()].depth = 0;
         }
     }
 
-    fn settle(&mut self, page: PageId, settled: Settled) {
-        let before = self.slots[page.index()].before;
+    /// A page changes sides. What was fetched stays fetched.
+    fn rescope(&mut self, page: PageId, inside: bool) {
+        let slot = &mut self.slots[page.index()];
+        if slot.outside != inside {
+            return;
+        }
+        slot.outside = !inside;
+        let host = slot.host;
+        match (inside, slot.state) {
+            (true, PageState::Outside) => self.set_state(page, PageState::Waiting),
+            (false, PageState::Waiting | PageState::Unknown) => {
+                self.set_state(page, PageState::Outside);
+            }
+            _ => {}
+        }
+        self.tally.rescoped(host, inside);
+    }
+
+    fn settle(&mut self, page: PageId, settled: Settled, hearsay: bool) {
+        let slot = &mut self.slots[page.index()];
+        if let Settled::Fetched(_) = settled {
+            self.copied += u64::from(!slot.copied);
+            slot.copied = true;
+        }
+        let before = slot.before;
+        let outside = slot.outside;
         let state = match settled {
+            // Somebody else had it once: it is known, no more.
+            Settled::Fetched(_) if hearsay && !slot.stored => match before {
+                PageState::Outside => PageState::Outside,
+                _ => PageState::Waiting,
+            },
+            Settled::Failed(Fault::Unknown | Fault::Refused | Fault::Lost)
+                if outside && !slot.stored =>
+            {
+                PageState::Outside
+            }
             Settled::Fetched(_) => PageState::Fetched,
             Settled::Moved(_) => PageState::Moved,
             Settled::Failed(Fault::Gone) => PageState::Gone,
@@ -284,9 +375,44 @@ impl Index {
         &self.seeds
     }
 
+    /// Whether a page is a seed.
+    pub fn is_seed(&self, page: PageId) -> bool {
+        self.late_seeds.contains(&page) || self.early_seeds.binary_search(&page).is_ok()
+    }
+
     /// Whether the user named a page that had been found before.
     pub fn is_late_seed(&self, page: PageId) -> bool {
         self.late_seeds.contains(&page)
+    }
+
+    /// How many pages are known and in scope.
+    pub fn known_count(&self) -> u64 {
+        self.slots.len() as u64 - self.tally.outside_pages
+    }
+
+    /// Whether a page is out of scope.
+    pub fn is_outside(&self, page: PageId) -> bool {
+        self.slots[page.index()].outside
+    }
+
+    /// The plan in force; none in a journal of an older version.
+    pub fn plan(&self) -> Option<&PlanAt> {
+        self.plan.as_ref()
+    }
+
+    /// The first plan; what stands before it was written by a release that had none.
+    pub fn first_plan(&self) -> Option<&PlanAt> {
+        self.first_plan.as_ref()
+    }
+
+    /// How many pages are stored, or were by an old crawl that was taken in.
+    pub fn copied_count(&self) -> u64 {
+        self.copied
+    }
+
+    /// Whether a page is stored, or was by an old crawl that was taken in.
+    pub fn is_copied(&self, page: PageId) -> bool {
+        self.slots[page.index()].copied
     }
 
     /// How many pages were ever fetched.

@@ -22,9 +22,9 @@ use crate::frame::{self, HEAD_BYTES, Look};
 
 /// First bytes of a journal.
 const MAGIC: [u8; 8] = *b"TSJOURNL";
-/// The format this release writes, and the newest it reads. 2 has hints,
-/// 3 has arms; all else is as in 1.
-const VERSION: u32 = 3;
+/// The format this release writes, and the newest it reads. 2 has hints, 3 has arms, 4 has plans
+/// and remembers what is out of scope; all else is as in 1.
+const VERSION: u32 = 4;
 /// Where the version stands.
 const VERSION_AT: u64 = MAGIC.len() as u64;
 /// Magic, version, four bytes to spare, the secret of the key table.

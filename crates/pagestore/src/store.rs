@@ -38,10 +38,37 @@ pub struct NewPage<'a> {
     pub host: HostId,
     /// Named by the user rather than found through a link.
     pub seed: bool,
+    /// Out of scope.
+    pub outside: bool,
     /// Links from the nearest seed, as far as is known.
     pub depth: u8,
     /// Why it is not going to be asked for, as class and detail; both empty if it is.
     pub refused: (&'a str, &'a str),
+}
+
+impl<'a> NewPage<'a> {
+    /// The entry that announces it.
+    pub fn entry(self, page: PageId) -> Entry<'a> {
+        let Self {
+            key,
+            url,
+            host,
+            seed,
+            outside,
+            depth,
+            refused,
+        } = self;
+        Entry::Page {
+            page,
+            host,
+            seed,
+            outside,
+            depth,
+            key,
+            url,
+            refused,
+        }
+    }
 }
 
 /// An open crawl directory.
@@ -102,9 +129,16 @@ impl Store {
         Self::build(directory, journal, None)
     }
 
-    /// On a journal that is already open: for tests with disks that fail.
+    /// Looks at a journal that is already open: for tests with disks that fail.
     pub fn on(directory: &Path, journal: Journal) -> Result<Self, StoreError> {
         Self::build(directory, journal, None)
+    }
+
+    /// Takes over a journal that is already open, as [`Store::open`] does, with a lock on a directory
+    /// that need not hold it: for simulations, whose disks are in memory.
+    pub fn own(directory: &Path, journal: Journal, holder: &str) -> Result<Self, StoreError> {
+        let lock = Lock::take(directory, holder)?;
+        Self::build(directory, journal, Some(lock))
     }
 
     fn build(
@@ -220,31 +254,14 @@ impl Store {
 
     /// Numbers a page that is not known yet.
     pub fn add(&mut self, tick: Tick, new: NewPage<'_>) -> PageId {
-        let NewPage {
-            key,
-            url,
-            host,
-            seed,
-            depth,
-            refused,
-        } = new;
         let page = PageId::from_index(self.index.page_count());
-        let entry = Entry::Page {
-            page,
-            host,
-            seed,
-            depth,
-            key,
-            url,
-            refused,
-        };
-        self.append(tick, &entry);
+        self.append(tick, &new.entry(page));
         page
     }
 
     /// Makes a seed of a page that was found before. Returns whether it was none yet.
     pub fn name_seed(&mut self, tick: Tick, page: PageId) -> bool {
-        if self.index.seeds().contains(&page) {
+        if self.index.is_seed(page) {
             return false;
         }
         let entry = Entry::Note {
@@ -256,13 +273,14 @@ impl Store {
     }
 
     /// Settles a page.
-    pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) {
+    pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) -> Position {
         outcome.before = self.index.outcome_at(outcome.page).unwrap_or_default();
         let stored = stored_body(&self.index, &outcome);
         let at = self.append(tick, &Entry::Outcome(outcome));
         if let Some((digest, first)) = stored {
             self.unseen.push_back((at, digest, first));
         }
+        at
     }
 
     /// Writes all entries that wait; on failure they wait on.
@@ -543,6 +561,14 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
         Entry::Hint(Hint { page, by, .. }) => page_known(page) && page_known(by),
         Entry::Held { host, .. } | Entry::Visit { host, .. } => host_known(host),
         Entry::Joined { host, with } => host_known(host) && host_known(with),
+        Entry::Plan {
+            inside, outside, ..
+        } => {
+            let mut known = true;
+            inside.each(|page| known &= page_known(&page));
+            outside.each(|page| known &= page_known(&page));
+            known
+        }
         Entry::Session { .. } | Entry::Robots { .. } | Entry::Round { .. } | Entry::Note { .. } => {
             true
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use turnstone_frontier::HostId;
+use turnstone_frontier::{HostId, Visit};
 
 use crate::entry::{Entry, Outcome, Settled};
 
@@ -28,8 +28,12 @@ pub struct Tally {
     pub statuses: [u64; 6],
     /// Settled pages by class, in the order of the alphabet.
     pub classes: BTreeMap<String, u64>,
+    /// Pages known that are out of scope.
+    pub outside_pages: u64,
     /// By host.
     pub hosts: Vec<HostTally>,
+    /// Requests for no page that are under way.
+    visits_open: u64,
 }
 
 /// What a crawl has done at one host.
@@ -55,10 +59,20 @@ impl Tally {
     pub(crate) fn fold(&mut self, entry: &Entry<'_>, host: HostId, first: bool) {
         match entry {
             Entry::Host { .. } => self.hosts.push(HostTally::default()),
-            Entry::Page { refused, .. } => {
-                if let Some(host) = self.hosts.get_mut(host.index()) {
-                    host.pages += 1;
-                }
+            // A request that was under way when its process ended may have been sent: it counts.
+            Entry::Session { .. } => self.requests += std::mem::take(&mut self.visits_open),
+            Entry::Visit {
+                visit: Visit::Opened,
+                ..
+            } => self.visits_open += 1,
+            Entry::Visit {
+                visit: Visit::Closed,
+                ..
+            } => self.visits_open = self.visits_open.saturating_sub(1),
+            Entry::Page {
+                refused, outside, ..
+            } => {
+                self.scoped(host, !outside);
                 if !refused.0.is_empty() {
                     self.class(refused.0);
                 }
@@ -77,6 +91,31 @@ impl Tally {
         }
     }
 
+    /// A page of a host comes into scope, or is found out of it.
+    pub(crate) fn scoped(&mut self, host: HostId, inside: bool) {
+        match self.hosts.get_mut(host.index()) {
+            Some(host) if inside => host.pages += 1,
+            Some(_) | None => {}
+        }
+        self.outside_pages += u64::from(!inside);
+    }
+
+    /// A page of a host changes sides.
+    pub(crate) fn rescoped(&mut self, host: HostId, inside: bool) {
+        if let Some(host) = self.hosts.get_mut(host.index()) {
+            host.pages = if inside {
+                host.pages + 1
+            } else {
+                host.pages.saturating_sub(1)
+            };
+        }
+        self.outside_pages = if inside {
+            self.outside_pages.saturating_sub(1)
+        } else {
+            self.outside_pages + 1
+        };
+    }
+
     fn outcome(&mut self, outcome: &Outcome<'_>, host: HostId, first: bool) {
         let facts = &outcome.facts;
         self.requests += u64::from(facts.requests);
@@ -86,7 +125,7 @@ impl Tally {
             self.statuses[if class > 5 { 0 } else { class }] += 1;
         }
         self.class(&facts.class);
-        let fetched = matches!(outcome.settled, Settled::Fetched(_));
+        let fetched = matches!(outcome.settled, Settled::Fetched(_)) && !facts.hearsay;
         if facts.requests == 0 {
             self.imported_bytes += facts.body_bytes;
             self.imported_pages += u64::from(fetched && first);

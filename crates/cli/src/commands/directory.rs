@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use turnstone_crawl::fold::{self, Folded, Founding, Past};
-use turnstone_crawl::{Clock, Plan, STOP_NOTE};
+use turnstone_crawl::{Clock, Plan};
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::{PageId, Policy, Tick};
+use turnstone_ledger::{Ledger, Past, STOP_NOTE, Seen};
 use turnstone_pagestore::{Lock, Position, Store};
 
 use crate::commands::crawl::config::{Config, FILE};
 use crate::commands::crawl::policy::Chosen;
-use crate::commands::crawl::{plan, seeds};
+use crate::commands::crawl::{self, plan, seeds};
 use crate::commands::live::view::STATUS_FILE;
 use crate::moment;
 
@@ -87,25 +87,22 @@ impl Directory {
     }
 
     /// The scheduler as it was when the journal ended; nothing before there is a seed.
-    pub(crate) fn fold(&self) -> anyhow::Result<Option<Folded<Box<dyn Policy>>>> {
+    pub(crate) fn fold(&self) -> anyhow::Result<Option<Seen<Box<dyn Policy>>>> {
         let seeds = self.store.index().seeds();
         if seeds.is_empty() {
             return Ok(None);
         }
         self.chosen.make(seeds)?;
-        let make = || self.chosen.make(seeds).expect("it was made a moment ago");
+        let make = || self.chosen.make_for(&self.store);
+        let make = || make().expect("it was made a moment ago");
         Ok(Some(self.fold_with(make)?))
     }
 
     /// The same with a policy whose type is known.
-    pub(crate) fn fold_with<P: Policy>(&self, make: impl Fn() -> P) -> anyhow::Result<Folded<P>> {
-        let identity = self.chosen.identity(self.store.index().seeds());
-        let founding = Founding {
-            plan: &self.plan,
-            identity: &identity,
-            past: Past::All,
-        };
-        Ok(fold::fold(&self.store, founding, make)?)
+    pub(crate) fn fold_with<P: Policy>(&self, make: impl Fn() -> P) -> anyhow::Result<Seen<P>> {
+        let identity = self.chosen.identity();
+        let terms = self.plan.terms(crawl::QUESTION, identity, Past::All);
+        Ok(Ledger::look(&self.store, &terms, make)?)
     }
 
     /// What a running crawl said of itself a moment ago.

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use turnstone_crawl::{Past, Round, Until};
+use turnstone_crawl::Round;
 use turnstone_frontier::PageId;
 use turnstone_lab::number::{percent, plural, whole};
 use turnstone_lab::table::Table;
+use turnstone_ledger::{DISCOVER, Past, Until};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
 use turnstone_policy::explore::Among;
@@ -65,9 +66,9 @@ impl Discover {
         let spec: Spec = self.policy.parse()?;
         spec.find(Question::Discovery)?;
         let before = Store::look(&self.directory)?;
-        let stored = before.index().stored_count();
+        let stored = before.index().copied_count();
         let budget = super::refresh::budget(&self.budget, stored)?;
-        let question = turnstone_crawl::fold::DISCOVER.to_owned();
+        let question = DISCOVER.to_owned();
         let asked = Asked {
             directory: &self.directory,
             options: &self.options,
@@ -149,7 +150,7 @@ impl Discover {
 /// What a round found, from the journal: every page that was not stored before is new.
 fn found(store: &Store, before: &Store, began: Position) -> anyhow::Result<Found> {
     let before = before.index();
-    let is_new = |page: PageId| page.index() >= before.page_count() || !before.is_stored(page);
+    let is_new = |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
     let mut found = Found::default();
     // New pages: the known page whose fetch first led to them.
     let mut through: BTreeMap<PageId, PageId> = BTreeMap::new();

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use turnstone_crawl::{Past, Round, Until, View};
+use turnstone_crawl::Round;
 use turnstone_frontier::{Change, Fault, PageId};
 use turnstone_lab::freshness::{self, Freshness};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::stored::StoredPages;
 use turnstone_lab::table::Table;
+use turnstone_ledger::{Past, Until, View};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
 use turnstone_policy::explore::Among;
 use turnstone_policy::{Question, Spec, changes};
@@ -64,7 +65,7 @@ impl Refresh {
                         choose another policy";
             return Err(Usage::of("--policy", what).into());
         }
-        let stored = Store::look(&self.directory)?.index().stored_count();
+        let stored = Store::look(&self.directory)?.index().copied_count();
         let budget = budget(&self.budget, stored)?;
         let question = "refresh".to_owned();
         let asked = Asked {
@@ -79,7 +80,7 @@ impl Refresh {
         };
         let answered = ask(asked, |store, config| {
             let view = View::stored(store)?;
-            let pages = StoredPages::read(store, view.numbered())?;
+            let pages = StoredPages::read(store, &view.numbered())?;
             let seed = config.random_seed.unwrap_or(1);
             let policy = changes::build(&spec, &pages, seed)?;
             Ok(self.explore.of(policy, Among::Known, seed))

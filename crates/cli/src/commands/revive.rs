@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::{Value, json};
-use turnstone_crawl::{ALIVE, Past, Round, Stop, Until, View};
+use turnstone_crawl::{ALIVE, Round};
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_fetch::urls::host_of;
 use turnstone_frontier::{Chance, Coverage, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::stored::StoredPages;
+use turnstone_ledger::{Past, Stop, Until, View};
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::liveness::{
@@ -131,7 +132,7 @@ impl Revive {
         let (enough, requests) = self.goals(confidence)?;
         self.need_contact()?;
         let (directory, imported) = self.bring_in(output)?;
-        let stored = Store::look(&directory)?.index().stored_count();
+        let stored = Store::look(&directory)?.index().copied_count();
         anyhow::ensure!(
             stored > 0,
             "{}: no page is stored, so none can be revived; crawl or import first",
@@ -175,7 +176,7 @@ impl Revive {
         let sample = self.sample;
         let answered = ask(asked, |store, config| {
             let view = View::stored(store)?;
-            let pages = StoredPages::read(store, view.numbered())?;
+            let pages = StoredPages::read(store, &view.numbered())?;
             let graph = GraphRank::new(pages.graph(), PageRank::default());
             let size = sample.of(view.numbered().len());
             let start = Start {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use turnstone_crawl::SliceNote;
 use turnstone_lab::number::{duration, whole};
+use turnstone_ledger::SliceNote;
 use turnstone_pagestore::PageState;
 
 use crate::commands::crawl::summary::{self, Proven};
@@ -94,7 +94,7 @@ impl<'a> Seen<'a> {
             "stopped_by": stopped_by,
             "seconds": self.seconds(),
             "policy": self.directory.chosen.spec(),
-            "known": index.page_count(),
+            "known": index.known_count(),
             "pages": index.stored_count(),
             "states": states,
             "hosts": index.host_count(),
@@ -130,7 +130,7 @@ impl<'a> Seen<'a> {
                 format!(
                     "{} stored of {} known",
                     whole(index.stored_count()),
-                    whole(index.page_count() as u64)
+                    whole(index.known_count())
                 ),
             ),
             ("", self.states()),
@@ -144,7 +144,10 @@ impl<'a> Seen<'a> {
                 ),
             ),
             ("answers", self.answers()),
-            ("hosts", whole(index.host_count() as u64)),
+            (
+                "hosts",
+                whole(tally.hosts.iter().filter(|host| host.pages > 0).count() as u64),
+            ),
         ];
         if let Some(proven) = &self.proven {
             facts.push(("coverage", proven.bar()));

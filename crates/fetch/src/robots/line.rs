@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use crate::percent::push_percent;
+use crate::urls::percent::push_percent;
 
 /// How much of a robots.txt file is read: 500 KiB, the least RFC 9309 asks for.
 pub const BYTES_MAX: usize = 500 * 1024;

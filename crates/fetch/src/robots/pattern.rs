@@ -9,7 +9,7 @@
 //! further one is looked for from where the last ended, leftmost first, which is always right for
 //! a star. Cost: O(path + pattern) for any number of stars, by a linear substring search.
 
-use crate::percent::{hex_pair, is_unreserved, push_percent};
+use crate::urls::percent::{hex_pair, is_unreserved, push_percent};
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]

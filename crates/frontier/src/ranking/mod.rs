@@ -369,7 +369,7 @@ impl Ranking {
     }
 
     /// Whether any page of the host is queued.
-    pub(crate) fn has_queued(&self, host: HostId) -> bool {
+    pub fn has_queued(&self, host: HostId) -> bool {
         self.lanes[host.index()].best().is_some()
     }
 
@@ -390,7 +390,7 @@ impl Ranking {
     }
 
     /// How many hosts are known.
-    pub(crate) fn host_count(&self) -> usize {
+    pub fn host_count(&self) -> usize {
         self.lanes.len()
     }
 }

@@ -50,6 +50,7 @@ impl Crawl {
             url,
             host,
             seed,
+            outside: false,
             depth,
             refused,
         };

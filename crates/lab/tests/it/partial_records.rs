@@ -105,6 +105,7 @@ fn page(store: &mut Store, name: char) -> PageId {
         url: &url,
         host,
         seed: false,
+        outside: false,
         depth: 1,
         refused: ("", ""),
     };

@@ -105,7 +105,7 @@ fn other_files_and_newer_formats_are_refused() {
 /// A journal of an older version is read as it is, and becomes one of this when it is taken over.
 #[test]
 fn older_versions_open() {
-    [1, 2].into_iter().for_each(opens);
+    [1, 2, 3].into_iter().for_each(opens);
 }
 
 fn opens(version: u8) {
@@ -113,7 +113,7 @@ fn opens(version: u8) {
     let state = small_crawl(folder.path()).pop().unwrap().1;
     let journal = folder.path().join("store/journal");
     let mut bytes = std::fs::read(&journal).unwrap();
-    assert_eq!(bytes[8], 3);
+    assert_eq!(bytes[8], 4);
     bytes[8] = version;
     std::fs::write(&journal, &bytes).unwrap();
     assert_eq!(told(&Store::look(folder.path()).unwrap()), state);
@@ -124,7 +124,7 @@ fn opens(version: u8) {
     store.write().unwrap();
     let state = told(&store);
     drop(store);
-    assert_eq!(std::fs::read(&journal).unwrap()[8], 3);
+    assert_eq!(std::fs::read(&journal).unwrap()[8], 4);
     assert_eq!(told(&Store::open(folder.path(), "a test").unwrap()), state);
 }
 

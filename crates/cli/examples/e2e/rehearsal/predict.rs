@@ -8,8 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use turnstone_crawl::fold::{self, Founding, Past};
-use turnstone_crawl::{Plan, Round as Asked, View};
+use turnstone_crawl::Plan;
 use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::canonical_key;
@@ -18,6 +17,7 @@ use turnstone_frontier::{
 };
 use turnstone_lab::serve::Handle;
 use turnstone_lab::stored::StoredPages;
+use turnstone_ledger::{DISCOVER as DISCOVER_QUESTION, Ledger, Past, View};
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Key, Store};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
@@ -78,7 +78,7 @@ pub(crate) fn predict(
             requests.unwrap_or(u64::MAX),
             Past::Since(store.end()),
         ),
-        Command::Discover(budget) => (fold::DISCOVER, budget, Past::All),
+        Command::Discover(budget) => (DISCOVER_QUESTION, budget, Past::All),
         Command::Refresh(budget) => ("refresh", budget, Past::Stored),
     };
     let policy: Box<dyn Policy> = match command {
@@ -93,26 +93,18 @@ pub(crate) fn predict(
         }
         Command::Refresh(_) => {
             let view = View::stored(store)?;
-            let pages = StoredPages::read(store, view.numbered())?;
+            let pages = StoredPages::read(store, &view.numbered())?;
             changes::build(&REFRESH.parse()?, &pages, seed)?
         }
     };
-    let mut plan = oracle.plan.clone();
-    plan.round = Some(Asked {
-        question: question.to_owned(),
-        budget,
-    });
-    let founding = Founding {
-        plan: &plan,
-        identity: question,
-        past,
-    };
-    let folded = fold::fold_free(store, founding, policy)?;
+    let terms = oracle.plan.terms(question, question, past);
+    let folded = Ledger::news(store, &terms, policy)?;
     let mut lab = Lab {
         oracle,
         scheduler: folded.scheduler,
         known: Known {
             store,
+            grows: past == Past::All,
             view: folded.view,
             fresh: HashMap::new(),
         },
@@ -121,7 +113,7 @@ pub(crate) fn predict(
         new: HashMap::new(),
         now: live.began,
     };
-    lab.scheduler.set_politeness(plan.politeness);
+    lab.scheduler.set_politeness(oracle.plan.politeness);
     let round = store.index().rounds(question);
     lab.tell(&Event::Round { round, budget });
     lab.run(match command {
@@ -132,7 +124,7 @@ pub(crate) fn predict(
 
 fn liveness_policy(store: &Store, seed: u64) -> anyhow::Result<Box<dyn Policy>> {
     let view = View::stored(store)?;
-    let pages = StoredPages::read(store, view.numbered())?;
+    let pages = StoredPages::read(store, &view.numbered())?;
     let graph = GraphRank::new(pages.graph(), PageRank::default());
     let spec: Spec = REVIVE.parse()?;
     let size: SampleSize = REVIVE_SAMPLE.parse()?;
@@ -235,10 +227,12 @@ impl<P: Policy> Lab<'_, P> {
         let page = PageId::from_index(self.places.len());
         self.new.insert(key, page);
         self.places.push(Some(place));
-        if let View::All = self.known.view {
+        if self.known.grows
+            && let Some(number) = self.known.view.join(page)
+        {
             let host = self.host(from);
             self.tell(&Event::Discovered {
-                page,
+                page: number,
                 host,
                 seed: false,
             });
@@ -248,7 +242,9 @@ impl<P: Policy> Lab<'_, P> {
 
     /// Sites are served one a host, and links stay within their site.
     fn host(&self, from: PageId) -> HostId {
-        self.scheduler.ranking().host(from)
+        let number = self.known.view.inner(from);
+        let number = number.expect("a page that was answered for has a number");
+        self.scheduler.ranking().host(number)
     }
 
     fn settle(&mut self, page: PageId, change: Option<Change>) {
@@ -278,6 +274,8 @@ impl<P: Policy> Lab<'_, P> {
 /// The links of stored pages, those of pages fetched in this round anew, by the policy's numbers.
 struct Known<'a> {
     store: &'a Store,
+    /// Whether new pages are told to the policy.
+    grows: bool,
     view: View,
     fresh: HashMap<PageId, Vec<PageId>>,
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use turnstone_crawl::{Plan, Until};
+use turnstone_crawl::Plan;
 use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::{UrlLimits, host_of, parse, shown};
 use turnstone_frontier::Politeness;
+use turnstone_ledger::Until;
 
 use super::config::Config;
 use crate::exit::Usage;
@@ -208,12 +209,8 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
     plan.host_pages_max = config.limits.host_pages;
     plan.body_bytes_max = config.limits.body_bytes.unwrap_or(plan.body_bytes_max);
     match config.limits.pattern_trust {
-        Some(0) => plan.patterns = None,
-        Some(trust) => {
-            if let Some(patterns) = &mut plan.patterns {
-                patterns.trust = trust;
-            }
-        }
+        Some(0) => plan.pattern_trust = None,
+        Some(trust) => plan.pattern_trust = Some(trust),
         None => {}
     }
     let until = &config.until;

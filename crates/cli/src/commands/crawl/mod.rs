@@ -11,11 +11,12 @@ pub(crate) use asked::{Crawl, plan, seeds};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use turnstone_crawl::fold::{self, Founding, Past};
-use turnstone_crawl::{Clock, Parts, Stop, Summary, Until, sow};
+use turnstone_crawl::{Clock, Parts, Summary};
 use turnstone_fetch::Client;
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::PageId;
+use turnstone_lab::number::whole;
+use turnstone_ledger::{Ledger, Opened, Past, Stop, Until, adopt, flips, sow};
 use turnstone_pagestore::{PageState, Store};
 
 use self::config::Config;
@@ -78,10 +79,18 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     let client = live::client_config(config, &mut plan, hosts_file)?;
     live::check_seeds(&client.guard, &seeds)?;
     let mut store = live::open(directory)?;
-    if Config::read(directory)?.as_ref() != Some(config) {
+    let before = Config::read(directory)?;
+    let clock = Clock::resume(store.index(), clock_scale);
+    if let (Some(before), None) = (&before, store.index().plan()) {
+        // Nobody wrote down yet what was asked: what an older release read must not be taken for
+        // what is asked now.
+        if store.index().page_count() > 0 {
+            adopt(&mut store, &terms(before)?, clock.now());
+        }
+    }
+    if before.as_ref() != Some(config) {
         config.write(directory)?;
     }
-    let clock = Clock::resume(store.index(), clock_scale);
     let known = sow(&mut store, &seeds, &plan.keys, clock.now());
     store.write()?;
     tell_known(&store, &known, output)?;
@@ -94,25 +103,23 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     }
     let runtime = live::runtime()?;
     let summary = runtime.block_on(async {
-        let identity = chosen.identity(store.index().seeds());
-        let founding = Founding {
-            plan: &plan,
-            identity: &identity,
-            past: Past::All,
-        };
-        let seeds = store.index().seeds().to_vec();
-        chosen.make(&seeds)?;
-        let make = || chosen.make(&seeds).expect("it was made a moment ago");
-        let folded = fold::fold(&store, founding, make)?;
         let archive = live::archive(directory, &store, config)?;
+        chosen.make(store.index().seeds())?;
+        let (ledger, opened) = Ledger::open(
+            store,
+            plan.terms(QUESTION, chosen.identity(), Past::All),
+            false,
+            clock.now(),
+            |store| flips(store, &plan.scope),
+            |store| chosen.make_for(store).expect("it was made a moment ago"),
+        )?;
+        tell_flips(&opened, output);
         let parts = Parts {
-            identity,
-            folded,
+            ledger,
             client: Client::new(client)?,
             clock,
             archive,
             plan,
-            store,
             onlooker: None,
         };
         live::drive(parts, directory, live::Watch::default()).await
@@ -128,6 +135,28 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     Ok((summary?, until))
 }
 
+/// What the journal calls a crawl.
+pub(crate) const QUESTION: &str = "crawl";
+
+/// The terms that a configuration asks for.
+pub(crate) fn terms(config: &Config) -> anyhow::Result<turnstone_ledger::Terms> {
+    let chosen = Chosen::read(config)?;
+    let plan = plan(config, &seeds(config)?, chosen.proves())?;
+    Ok(plan.terms(QUESTION, chosen.identity(), Past::All))
+}
+
+/// Tells which pages a change of scope let in or out.
+fn tell_flips(opened: &Opened, output: &Output) {
+    let (came, left) = (opened.flips.inside.len(), opened.flips.outside.len());
+    if came + left > 0 {
+        output.note(&format!(
+            "the scope changed: {} known pages came into it, {} left it",
+            whole(came as u64),
+            whole(left as u64)
+        ));
+    }
+}
+
 /// Tells of seeds that had been found before they were named.
 fn tell_known(store: &Store, known: &[PageId], output: &Output) -> anyhow::Result<()> {
     for &page in known {
@@ -135,7 +164,9 @@ fn tell_known(store: &Store, known: &[PageId], output: &Output) -> anyhow::Resul
             PageState::Gone | PageState::Refused => "it did not come, and is not asked for again",
             PageState::Moved => "it moved, and its target is not a seed",
             PageState::Fetched => "it is stored already",
-            PageState::Waiting | PageState::InFlight | PageState::Unknown => "it is still to come",
+            PageState::Waiting | PageState::InFlight | PageState::Unknown | PageState::Outside => {
+                "it is still to come"
+            }
         };
         output.note(&format!(
             "turnstone: {} was found before and is a seed from now on; {standing}",

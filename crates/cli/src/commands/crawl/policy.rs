@@ -1,6 +1,8 @@
 //! The policy a crawl runs, from its spec, its goal and its seeds.
 
 use turnstone_frontier::{PageId, Policy};
+use turnstone_ledger::View;
+use turnstone_pagestore::Store;
 use turnstone_policy::coverage::{self, Goal, Trust};
 use turnstone_policy::importance::{self, Bonus};
 use turnstone_policy::mass::Fraction;
@@ -118,17 +120,23 @@ impl Chosen {
         })
     }
 
-    /// Everything its decisions hang on.
-    pub(crate) fn identity(&self, seeds: &[PageId]) -> String {
+    /// The policy for the seeds of a store, by the numbers that it is going to know pages by.
+    pub(crate) fn make_for(&self, store: &Store) -> anyhow::Result<Box<dyn Policy>> {
+        let view = View::inside(store);
+        let seeds = store.index().seeds().iter();
+        let seeds: Vec<PageId> = seeds.filter_map(|seed| view.inner(*seed)).collect();
+        self.make(&seeds)
+    }
+
+    /// Everything its decisions depend on, seeds excepted.
+    pub(crate) fn identity(&self) -> String {
         let Goal { damping, epsilon } = self.goal;
-        let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
         format!(
-            "{} damping={} epsilon={} random={} seeds={}",
+            "{} damping={} epsilon={} random={}",
             self.text,
             damping.number(),
             epsilon.number(),
             self.random_seed,
-            seeds.join(",")
         )
     }
 }

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
-use turnstone_frontier::PageId;
 use turnstone_lab::crawled;
 use turnstone_lab::number::whole;
+use turnstone_ledger::View;
 use turnstone_linkgraph::PageSink;
 use turnstone_linkgraph::bv::BvWriter;
 use turnstone_linkgraph::edges::EdgeWriter;
@@ -51,12 +51,15 @@ fn write(
     output: &Output,
 ) -> anyhow::Result<()> {
     let progress = Progress::share();
-    let pages = store.index().page_count();
+    let view = View::inside(store);
+    let pages = view.len();
     let (mut links, mut link_count) = (Vec::new(), 0);
-    for page in (0..pages).map(PageId::from_index) {
+    let mut numbered = Vec::new();
+    for page in view.numbered() {
         crawled::links_of(store, page, &mut links)?;
-        link_count += links.len() as u64;
-        sink.page(&links, Some(&store.url(page)?))?;
+        view.links(links.iter().copied(), &mut numbered);
+        link_count += numbered.len() as u64;
+        sink.page(&numbered, Some(&store.url(page)?))?;
         progress.at("writing", page.index() as f64 / pages as f64);
     }
     sink.finish()?;

@@ -88,7 +88,7 @@ impl Pages {
         write_whole(&self.paths.output, |out| table(&store, format, out))?;
         drop(progress);
         let name = self.paths.output.display().to_string();
-        let pages = store.index().page_count() as u64;
+        let pages = store.index().known_count();
         let json = json!({"output": name, "pages": pages});
         output.result(&json, || {
             format!("{} pages written to {name}\n", whole(pages))
@@ -100,7 +100,7 @@ fn table(store: &Store, format: Format, out: &mut dyn Write) -> io::Result<()> {
     if format == Format::Csv {
         writeln!(out, "{}\r", COLUMNS.join(","))?;
     }
-    for page in (0..store.index().page_count()).map(PageId::from_index) {
+    for page in crawled::pages(store) {
         let row = row(store, page).map_err(io::Error::other)?;
         match format {
             Format::Jsonl => {
@@ -133,6 +133,7 @@ fn row(store: &Store, page: PageId) -> anyhow::Result<Map<String, Value>> {
     };
     let mut links = Vec::new();
     crawled::links_of(store, page, &mut links)?;
+    links.retain(|link| !index.is_outside(*link));
     let duplicate_of = facts
         .duplicate_of
         .map(|other| store.url(other))

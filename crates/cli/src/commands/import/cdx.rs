@@ -73,6 +73,7 @@ fn take(line: &CdxLine, (name, number): (&str, u64), spool: &mut Spool) -> anyho
         class,
         status,
         wall_ms: line.date_ms,
+        hearsay: true,
         detail: match (&line.filename, line.offset) {
             (Some(file), Some(offset)) => detail(file, offset, &more),
             _ => format!(

@@ -82,6 +82,7 @@ impl Past {
             detail: format!("{}, snapshot {}", self.name, self.snapshot),
             status: 404,
             wall_ms: at,
+            hearsay: true,
             ..Facts::default()
         };
         let Some(version) = version else {

@@ -26,12 +26,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use turnstone_crawl::fold::IMPORT;
-use turnstone_crawl::sow;
 use turnstone_crawl::stored::AnswerReader;
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::{Politeness, Tick};
+use turnstone_ledger::{IMPORT, sow};
 use turnstone_pagestore::{Entry, Store};
 
 use self::graph::Graph;

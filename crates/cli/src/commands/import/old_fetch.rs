@@ -50,6 +50,16 @@ pub(super) enum Came {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// The facts an old fetch can have, as a line holds them.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Facts")]
@@ -91,4 +101,12 @@ struct FactsLine {
     chance: u32,
     #[serde(skip)]
     arm: Option<turnstone_frontier::Arm>,
+    #[serde(skip)]
+    mood: Option<turnstone_pagestore::Mood>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unseen_links: u64,
+    #[serde(skip)]
+    again: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    hearsay: bool,
 }

@@ -221,6 +221,7 @@ impl<'a> TakeIn<'a> {
             url: url.as_str(),
             host,
             seed: false,
+            outside: false,
             depth,
             refused: ("", ""),
         };

@@ -95,6 +95,7 @@ pub(super) fn listed(url: &Url, at: u64, detail: String) -> OldFetch {
             class: IMPORTED.to_owned(),
             detail,
             wall_ms: at,
+            hearsay: true,
             ..Facts::default()
         },
         links: Vec::new(),

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
-use turnstone_crawl::fold::{self, Founding, Past};
-use turnstone_crawl::{Clock, Parts, Plan, Round, Slice, SliceNote, Summary, Until};
+use turnstone_crawl::{Clock, Parts, Plan, Round, Summary};
 use turnstone_fetch::Client;
 use turnstone_lab::number::{duration, whole};
+use turnstone_ledger::{Ledger, Past, Slice, SliceNote, Until, flips};
 use turnstone_pagestore::{Position, Store};
 use turnstone_policy::{Spec, keep};
 
@@ -145,25 +145,26 @@ impl Keep {
         };
         let runtime = live::runtime()?;
         let summary = runtime.block_on(async {
-            let founding = Founding {
-                plan: &plan,
-                identity: &identity,
-                past: Past::All,
-            };
-            let folded = fold::fold_on(&store, founding, make)?;
+            let terms = plan.terms(QUESTION, identity, Past::All);
             let archive = live::archive(&self.directory, &store, &config)?;
+            let (ledger, _) = Ledger::open(
+                store,
+                terms,
+                false,
+                clock.now(),
+                |store| flips(store, &plan.scope),
+                |_| make(),
+            )?;
             let watch = Watch {
                 slice: output.is_text().then(teller),
                 ..Watch::default()
             };
             let parts = Parts {
-                identity,
-                folded,
+                ledger,
                 client: Client::new(client)?,
                 clock,
                 archive,
                 plan,
-                store,
                 onlooker: Some(surroundings.clone()),
             };
             live::drive(parts, &self.directory, watch).await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnstone_crawl::Pace;
+use turnstone_ledger::Pace;
 
 use crate::commands::crawl::config::KeepConfig;
 use crate::exit::Usage;

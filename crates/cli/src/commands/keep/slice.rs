@@ -4,10 +4,10 @@
 //! for `turnstone status` too.
 
 use serde_json::{Value, json};
-use turnstone_crawl::SliceNote;
 use turnstone_frontier::{ArmShare, Split};
 use turnstone_lab::number::{percent, short, whole};
 use turnstone_lab::table::Table;
+use turnstone_ledger::SliceNote;
 
 use crate::moment::utc;
 
@@ -136,8 +136,8 @@ pub(crate) fn table(slice: &Value) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use turnstone_crawl::Slice;
     use turnstone_frontier::{Arm, Reason, Tick};
+    use turnstone_ledger::Slice;
 
     #[test]
     fn a_slice_is_told_in_a_line_and_a_table() {

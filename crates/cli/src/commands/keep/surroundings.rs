@@ -19,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use turnstone_crawl::Onlooker;
 use turnstone_frontier::{Change, PageId};
 use turnstone_lab::stored::StoredPages;
+use turnstone_ledger::View;
 use turnstone_pagestore::{Entry, Hint, Position, Settled, Store};
 use turnstone_policy::changes::Store as _;
 use turnstone_policy::keep;
@@ -57,10 +58,8 @@ struct List {
 
 impl Surroundings {
     pub(super) fn of(store: &Store) -> anyhow::Result<Self> {
-        let pages: Vec<PageId> = (0..store.index().page_count())
-            .map(PageId::from_index)
-            .collect();
-        let scores = StoredPages::read(store, &pages)?.importance();
+        let view = View::inside(store);
+        let scores = StoredPages::read(store, &view.numbered())?.importance();
         let count = scores.len() as f64;
         let surroundings = Self {
             importance: scores.iter().map(|score| (score * count) as f32).collect(),
@@ -69,9 +68,21 @@ impl Surroundings {
         let mut scan = store.scan(Position::FIRST);
         while let Some((_, _, entry)) = scan.next()? {
             match entry {
-                Entry::Page { page, url, .. } => surroundings.found(page, url),
-                Entry::Hint(hint) => surroundings.hinted(hint),
-                Entry::Outcome(outcome) => surroundings.settled(outcome.page, outcome.settled),
+                Entry::Page { page, url, .. } => {
+                    if let Some(page) = view.inner(page) {
+                        surroundings.found(page, url);
+                    }
+                }
+                Entry::Hint(hint) => {
+                    if let (Some(page), Some(by)) = (view.inner(hint.page), view.inner(hint.by)) {
+                        surroundings.hinted(Hint { page, by, ..hint });
+                    }
+                }
+                Entry::Outcome(outcome) => {
+                    if let Some(page) = view.inner(outcome.page) {
+                        surroundings.settled(page, outcome.settled);
+                    }
+                }
                 _ => {}
             }
         }

@@ -20,10 +20,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::watch;
-use turnstone_crawl::{Parts, Plan, SliceNote, StopLevel, Summary};
+use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
 use turnstone_fetch::urls::{host_of, shown};
 use turnstone_fetch::{AllowPorts, AllowPrivate, Guard, Identity, Limits, Refusal, Url};
 use turnstone_frontier::Policy;
+use turnstone_ledger::SliceNote;
 use turnstone_pagestore::{Store, warc};
 
 use super::crawl::config::Config;

@@ -3,14 +3,15 @@
 //! The directory's own history is what the policy knows; what comes of the round goes into the
 //! same history.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-use turnstone_crawl::fold::{self, Founding, Past};
-use turnstone_crawl::{Clock, Parts, Plan, Round, Summary, Until};
+use turnstone_crawl::{Clock, Parts, Plan, Round, Summary};
 use turnstone_fetch::Client;
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_frontier::{Policy, Tick};
+use turnstone_ledger::{DISCOVER, Ledger, Past, Until, flips};
 use turnstone_pagestore::{Position, Store};
 
 use super::{LiveOptions, Watch, archive, client_config, drive, open};
@@ -63,7 +64,8 @@ pub(crate) fn ask(
     }
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
-    plan.sitemaps = round.question == fold::DISCOVER;
+    plan.sitemaps = round.question == DISCOVER;
+    let question = round.question.clone();
     plan.round = Some(round);
     let surveys = survey.is_some();
     plan.survey = survey;
@@ -78,28 +80,33 @@ pub(crate) fn ask(
     let began = store.end();
     let past = past(&mut store, clock.now())?;
     store.write()?;
-    let policy = make(&store, &config)?;
+    let policy = RefCell::new(Some(make(&store, &config)?));
     let runtime = super::runtime()?;
     let summary = runtime.block_on(async {
-        let founding = Founding {
-            plan: &plan,
-            identity: &identity,
-            past,
-        };
-        let folded = fold::fold_free(&store, founding, policy)?;
         let archive = if surveys {
             None
         } else {
             archive(directory, &store, &config)?
         };
+        // A round is begun anew, whatever the one before it had left.
+        let (ledger, _) = Ledger::open(
+            store,
+            plan.terms(&question, identity, past),
+            true,
+            clock.now(),
+            |store| flips(store, &plan.scope),
+            |store| {
+                let made = policy.borrow_mut().take().map(Ok);
+                let made = made.unwrap_or_else(|| make(store, &config));
+                made.expect("it was made a moment ago")
+            },
+        )?;
         let parts = Parts {
-            folded,
+            ledger,
             client: Client::new(client)?,
             clock,
             archive,
-            identity,
             plan,
-            store,
             onlooker: None,
         };
         drive(parts, directory, watch).await

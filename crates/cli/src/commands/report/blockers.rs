@@ -2,9 +2,10 @@
 //!
 //! Cost: O(pages).
 
-use turnstone_frontier::{Coverage, PageId, Policy, Scheduler};
+use turnstone_frontier::{Coverage, PageId, Policy};
 use turnstone_lab::number::plural;
 use turnstone_lab::table::Table;
+use turnstone_ledger::Seen;
 use turnstone_pagestore::PageState;
 
 use crate::commands::crawl::summary::share;
@@ -23,17 +24,15 @@ pub(super) struct Blockers {
 }
 
 impl Blockers {
-    pub(super) fn of<P: Policy>(
-        directory: &Directory,
-        scheduler: &Scheduler<P>,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn of<P: Policy>(directory: &Directory, folded: &Seen<P>) -> anyhow::Result<Self> {
         let index = directory.store.index();
-        let (policy, ranking) = (scheduler.policy(), scheduler.ranking());
+        let (policy, ranking) = (folded.scheduler.policy(), folded.scheduler.ranking());
         let mut worst: Vec<(u64, PageId)> = Vec::new();
         let (mut count, mut mass) = (0, 0);
         let order = |(mass, page): &(u64, PageId)| (std::cmp::Reverse(*mass), *page);
-        for page in (0..ranking.page_count()).map(PageId::from_index) {
-            let held = policy.residual(page, ranking).unwrap_or(0);
+        for number in (0..ranking.page_count()).map(PageId::from_index) {
+            let held = policy.residual(number, ranking).unwrap_or(0);
+            let page = folded.view.outer(number);
             let there = matches!(index.state(page), PageState::Fetched | PageState::Moved);
             if held == 0 || there {
                 continue;

@@ -2,7 +2,7 @@
 //!
 //! Cost: one scan of the journal; points are taken further apart as the crawl gets longer.
 
-use turnstone_crawl::CoverageNote;
+use turnstone_ledger::CoverageNote;
 use turnstone_pagestore::{Entry, Position, Store};
 
 /// Points are this factor apart, and one at least.

@@ -76,7 +76,7 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
         parts.push(Part::Figure(coverage_figure(&course, Proven::of(coverage))));
     }
     if let (Some(coverage), Some(folded)) = (coverage, &folded) {
-        let blockers = Blockers::of(directory, &folded.scheduler)?;
+        let blockers = Blockers::of(directory, folded)?;
         parts.push(Part::Heading("What stands in the way".to_owned()));
         parts.push(Part::Text(blockers.text(coverage)));
         if !blockers.is_empty() {
@@ -127,8 +127,8 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
         "{} pages stored of {} known on {} hosts, with {} requests ({} for robots.txt) and {} \
          received; {state}. Policy {}. Last change {}.",
         whole(index.stored_count()),
-        whole(index.page_count() as u64),
-        whole(index.host_count() as u64),
+        whole(index.known_count()),
+        whole(tally.hosts.iter().filter(|host| host.pages > 0).count() as u64),
         whole(tally.requests),
         whole(tally.robots_requests),
         bytes(tally.body_bytes),

@@ -100,18 +100,20 @@ impl Told {
             Some(_) => {
                 let make = || directory.chosen.opic().expect("it was made a moment ago");
                 let folded = directory.fold_with(make)?;
-                let rank = RankParts::of(&folded.scheduler, directory, page).with_opic(
-                    folded.scheduler.policy(),
-                    folded.scheduler.ranking(),
-                    page,
-                );
-                let waits = waits::of(&folded.scheduler, directory, page, &url)?;
-                (Some(rank), waits)
+                let rank = folded.view.inner(page).map(|number| {
+                    let rank = RankParts::of(&folded.scheduler, directory, (page, number));
+                    let scheduler = &folded.scheduler;
+                    rank.with_opic(scheduler.policy(), scheduler.ranking(), number)
+                });
+                (rank, waits::of(&folded, directory, page, &url)?)
             }
             None => match directory.fold()? {
                 Some(folded) => (
-                    Some(RankParts::of(&folded.scheduler, directory, page)),
-                    waits::of(&folded.scheduler, directory, page, &url)?,
+                    folded
+                        .view
+                        .inner(page)
+                        .map(|number| RankParts::of(&folded.scheduler, directory, (page, number))),
+                    waits::of(&folded, directory, page, &url)?,
                 ),
                 None => (None, Vec::new()),
             },
@@ -245,8 +247,27 @@ fn reason(
             _ => said,
         },
         PageState::Gone | PageState::Unknown | PageState::Refused => said,
+        PageState::Outside => outside(directory, page)?,
     };
     Ok((class, reason))
+}
+
+/// Why a page is out of scope, and since when.
+fn outside(directory: &Directory, page: PageId) -> anyhow::Result<String> {
+    let store = &directory.store;
+    let depth = u32::from(store.index().depth(page));
+    let rule = match Url::parse(&store.url(page)?) {
+        Ok(url) => match directory.plan.scope.check(&url, depth) {
+            Err(rule) => rule.to_string(),
+            Ok(()) => "turnstone.toml lets it in now; the next `turnstone crawl` will".to_owned(),
+        },
+        Err(_) => "it is no URL that can be asked for".to_owned(),
+    };
+    let since = past::outside_since(store, page)?;
+    Ok(format!(
+        "out of scope since {} ({rule})",
+        directory.utc(since)
+    ))
 }
 
 /// The last answer that was archived, whatever it said.

@@ -159,6 +159,24 @@ impl Past {
     }
 }
 
+/// When a page was last found or put out of scope.
+pub(super) fn outside_since(store: &Store, page: PageId) -> anyhow::Result<Tick> {
+    let mut since = Tick(0);
+    let mut scan = store.scan(store.index().page_at(page));
+    while let Some((_, tick, entry)) = scan.next()? {
+        match entry {
+            Entry::Page { page: found, .. } if found == page => since = tick,
+            Entry::Plan { outside, .. } => outside.each(|left| {
+                if left == page {
+                    since = tick;
+                }
+            }),
+            _ => {}
+        }
+    }
+    Ok(since)
+}
+
 fn keep(set: &mut BTreeSet<PageId>, page: PageId, belongs: bool) {
     if belongs {
         set.insert(page);

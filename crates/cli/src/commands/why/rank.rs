@@ -32,21 +32,22 @@ pub(super) struct RankParts {
 }
 
 impl RankParts {
+    /// The rank of a page that the policy knows by a number.
     pub(super) fn of<P: Policy>(
         scheduler: &Scheduler<P>,
         directory: &Directory,
-        page: PageId,
+        (page, number): (PageId, PageId),
     ) -> Self {
         let ranking = scheduler.ranking();
-        let queued = ranking.place(page) == Place::Queued;
-        let residual = scheduler.policy().residual(page, ranking);
+        let queued = ranking.place(number) == Place::Queued;
+        let residual = scheduler.policy().residual(number, ranking);
         Self {
             policy: directory.chosen.spec().to_owned(),
-            rank: ranking.rank(page),
-            place: queued.then(|| ranking.queued_before(page) + 1),
+            rank: ranking.rank(number),
+            place: queued.then(|| ranking.queued_before(number) + 1),
             queued: ranking.queued_count(),
             residual: residual.map(|mass| mass as f64 / Coverage::ONE as f64),
-            trusted: directory.chosen.proves() && directory.store.index().seeds().contains(&page),
+            trusted: directory.chosen.proves() && directory.store.index().is_seed(page),
             cash: None,
             importance: None,
             clock: None,

@@ -3,8 +3,9 @@
 use turnstone_fetch::Url;
 use turnstone_fetch::robots::{Access, Record};
 use turnstone_fetch::urls::{host_of, origin_of};
-use turnstone_frontier::{PageId, Place, Policy, Scheduler};
+use turnstone_frontier::{PageId, Place, Policy};
 use turnstone_lab::number::whole;
+use turnstone_ledger::Seen;
 use turnstone_pagestore::PageState;
 
 use crate::commands::directory::{Directory, Standing};
@@ -12,13 +13,17 @@ use crate::moment::utc;
 
 /// Everything that stands between a page and its fetch, what binds most first; nothing for a page that waits for nothing.
 pub(super) fn of<P: Policy>(
-    scheduler: &Scheduler<P>,
+    folded: &Seen<P>,
     directory: &Directory,
     page: PageId,
     url: &Url,
 ) -> anyhow::Result<Vec<String>> {
     let state = directory.store.index().state(page);
-    let place = scheduler.ranking().place(page);
+    let scheduler = &folded.scheduler;
+    let Some(number) = folded.view.inner(page) else {
+        return Ok(Vec::new());
+    };
+    let place = scheduler.ranking().place(number);
     let waiting = matches!(state, PageState::Waiting | PageState::Unknown);
     if !waiting && !matches!(place, Place::Queued | Place::Deferred(_)) {
         return Ok(Vec::new());
@@ -45,7 +50,7 @@ pub(super) fn of<P: Policy>(
     }
     waits.extend(robots(directory, url)?);
     if place == Place::Queued {
-        waits.push(match scheduler.ranking().queued_before(page) {
+        waits.push(match scheduler.ranking().queued_before(number) {
             0 => "no queued page is better".to_owned(),
             1 => "one queued page is better".to_owned(),
             before => format!("{} queued pages are better", whole(before as u64)),

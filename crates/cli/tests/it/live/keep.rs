@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
-use turnstone_crawl::fold::{Founding, Past, replay};
-use turnstone_crawl::{Onlooker as _, Round};
-use turnstone_fetch::scope::{Scope, ScopeRules};
+use turnstone_crawl::Onlooker as _;
 use turnstone_frontier::{Arm, Change, Event, Fault, Links, PageId, Policy, Ranking, Tick};
+use turnstone_ledger::{Ledger, Terms};
 use turnstone_pagestore::{Entry, Hint, Position, Settled, Store};
 use turnstone_policy::{Spec, keep as policy};
 
@@ -335,19 +334,9 @@ fn decided_again(spec: &str) {
     crawler.finish();
     let store = Store::look(&directory).unwrap();
     assert!(store.index().stored_count() > 50, "{}", crawler.said());
-    let mut plan = turnstone_crawl::Plan::new(Scope::new(ScopeRules::default()).unwrap());
-    plan.patterns = None;
-    plan.round = Some(Round {
-        question: "keep".to_owned(),
-        budget: 0,
-    });
-    let founding = Founding {
-        plan: &plan,
-        identity: "",
-        past: Past::All,
-    };
+    let terms = store.index().plan().and_then(Terms::read).unwrap();
     let policy = Beside::of(&store, spec);
-    let replayed = replay(&store, founding, policy);
+    let replayed = Ledger::replay(&store, &terms, policy);
     let replayed = replayed.unwrap_or_else(|error| panic!("{spec}: {error}"));
     assert!(replayed.exact);
 }

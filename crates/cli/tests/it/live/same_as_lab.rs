@@ -1,12 +1,10 @@
 //! Live equals lab: a crawl over HTTP decides as the lab does, and its journal can be asked again.
 
-use turnstone_crawl::fold::{Founding, Past, replay};
-use turnstone_crawl::{Plan, fold};
-use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_frontier::{PageId, Policy};
 use turnstone_lab::explore::Explore;
 use turnstone_lab::serve::{GraphPages, Options, Web, start};
 use turnstone_lab::web::GraphWeb;
+use turnstone_ledger::{Ledger, Terms};
 use turnstone_linkgraph::LinkGraph;
 use turnstone_pagestore::{PageState, Store};
 use turnstone_policy::Spec;
@@ -143,15 +141,8 @@ fn check_replay(spec: &str, arguments: &str, seed: u64) {
     let store = Store::look(&crawler.directory()).unwrap();
     assert!(store.index().sessions().len() > 3);
     assert!(store.index().count(PageState::Fetched) > 60);
-    let mut plan = Plan::new(Scope::new(ScopeRules::default()).unwrap());
-    plan.patterns = None;
-    let founding = Founding {
-        plan: &plan,
-        identity: "",
-        past: Past::All,
-    };
-    let replayed: Result<fold::Folded<_>, _> =
-        replay(&store, founding, coverage_policy(spec, 1e-6));
+    let terms = store.index().plan().and_then(Terms::read).unwrap();
+    let replayed = Ledger::replay(&store, &terms, coverage_policy(spec, 1e-6));
     let replayed = replayed.unwrap_or_else(|error| panic!("{spec}: {error}"));
     assert!(replayed.exact);
     assert_eq!(replayed.scheduler.in_flight().count(), 0);

@@ -13,7 +13,7 @@ use regex::RegexSet;
 use thiserror::Error;
 use url::Url;
 
-use crate::urls::{KeyOptions, canonical_key, host_of, site_of};
+use crate::{KeyOptions, canonical_key, host_of, site_of};
 
 /// What belongs to a crawl, as a user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +114,62 @@ impl fmt::Display for OutOfScope {
             }
             OutOfScope::QueryBytes(bytes) => write!(f, "scope query_bytes_max: {bytes} bytes"),
         }
+    }
+}
+
+impl fmt::Display for ScopeRules {
+    /// The same rules, the same text: a line for each that differs from the default.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let default = Self::default();
+        let lists = [
+            ("hosts", &self.hosts),
+            ("sites", &self.sites),
+            ("prefixes", &self.prefixes),
+            ("include", &self.include),
+            ("exclude", &self.exclude),
+        ];
+        let everything = lists[..4].iter().all(|(_, list)| list.is_empty());
+        write!(f, "{}", if everything { "everywhere" } else { "within" })?;
+        for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+            write!(f, "\n{name} {}", list.join(" "))?;
+        }
+        let limits = [
+            (
+                "depth_max",
+                u64::from(self.depth_max),
+                u64::from(default.depth_max),
+            ),
+            (
+                "path_segments_max",
+                self.path_segments_max as u64,
+                default.path_segments_max as u64,
+            ),
+            (
+                "path_bytes_max",
+                self.path_bytes_max as u64,
+                default.path_bytes_max as u64,
+            ),
+            (
+                "query_params_max",
+                self.query_params_max as u64,
+                default.query_params_max as u64,
+            ),
+            (
+                "query_bytes_max",
+                self.query_bytes_max as u64,
+                default.query_bytes_max as u64,
+            ),
+        ];
+        for (name, limit, _) in limits.iter().filter(|(_, limit, usual)| limit != usual) {
+            write!(f, "\n{name} {limit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rules.fmt(f)
     }
 }
 

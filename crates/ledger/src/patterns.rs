@@ -1,14 +1,15 @@
 //! Budgets for URL patterns, host by host, as the journal tells them.
 //!
-//! Admitting a page and learning what it brought are both the fold of entries, so that a restart
-//! remembers which corner of a site was endless.
+//! A page counts when an outcome says that it was asked for, not when it is about to be: so a
+//! process that was killed in between and one that was not count alike. Requests under way may pass
+//! a budget by their number; that is bounded, and forgetting them would not be.
 
 use std::collections::BTreeMap;
 use std::io;
 
-use turnstone_fetch::Url;
-use turnstone_fetch::traps::{self, BudgetOptions, OverBudget, PatternBudget, TrapOptions};
 use turnstone_frontier::{HostId, Restore, Save, corrupt};
+use turnstone_urls::Url;
+use turnstone_urls::traps::{self, BudgetOptions, OverBudget, PatternBudget, TrapOptions};
 
 /// The budgets of all hosts.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,23 +18,28 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// Admits a page that is about to be asked for.
-    pub(crate) fn admit(
-        &mut self,
+    /// Whether a page may be asked for.
+    pub(crate) fn allows(
+        &self,
         host: HostId,
         url: &Url,
         now_s: u64,
-        (traps, budgets): (&TrapOptions, &BudgetOptions),
+        (traps, budgets): &(TrapOptions, BudgetOptions),
     ) -> Result<(), OverBudget> {
         let class = traps::judge(url, now_s, traps).map(|finding| finding.class);
-        let host = self.hosts.entry(host).or_default();
-        host.admit(url, class, budgets)
+        match self.hosts.get(&host) {
+            Some(host) => host.allows(url, class, budgets),
+            None => PatternBudget::default().allows(url, class, budgets),
+        }
     }
 
-    /// A page brought text not seen before.
-    pub(crate) fn brought_new(&mut self, host: HostId, url: &Url, budgets: &BudgetOptions) {
+    /// A page was asked for, and perhaps brought text not seen before.
+    pub(crate) fn asked(&mut self, host: HostId, url: &Url, novel: bool, budgets: &BudgetOptions) {
         let host = self.hosts.entry(host).or_default();
-        host.brought_new(url, budgets);
+        host.asked(url, budgets);
+        if novel {
+            host.brought_new(url, budgets);
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Sowing: the pages a crawl starts from.
 
-use turnstone_fetch::Url;
-use turnstone_fetch::urls::{KeyOptions, canonical_key, host_of};
 use turnstone_frontier::{PageId, Tick};
 use turnstone_pagestore::{NewPage, Store};
+use turnstone_urls::{KeyOptions, Url, canonical_key, host_of};
 
 /// Makes seeds of all pages named. Returns those that had been found before and were none yet: what
 /// came of them stays what it was.
@@ -26,6 +25,7 @@ pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> V
                 url: url.as_str(),
                 host,
                 seed: true,
+                outside: false,
                 depth: 0,
                 refused: ("", ""),
             },

@@ -76,16 +76,17 @@ pub struct PatternBudget {
 }
 
 impl PatternBudget {
-    /// Admits a URL, counting it, or says which pattern is used up. `class` is what
-    /// [`super::judge`] found.
-    pub fn admit(
-        &mut self,
+    /// Whether a URL may be asked for; else which pattern is used up. `class` is what
+    /// [`super::judge`] found. Nothing is counted: see [`PatternBudget::asked`].
+    pub fn allows(
+        &self,
         url: &Url,
         class: Option<TrapClass>,
         options: &BudgetOptions,
     ) -> Result<(), OverBudget> {
         let pattern = pattern_of(url);
-        let count = self.count(&pattern, options);
+        let key = self.key(&pattern, options);
+        let count = self.counts.get(&key).copied().unwrap_or_default();
         let budget = match class {
             Some(TrapClass::Facet) => options.facet_trust,
             Some(TrapClass::Trap) => 0,
@@ -94,14 +95,31 @@ impl PatternBudget {
                 .saturating_add(count.new.saturating_mul(options.earned_per_new))
                 .min(options.pattern_max),
         };
-        if count.admitted >= budget {
-            return Err(OverBudget {
-                pattern,
-                admitted: count.admitted,
-                new: count.new,
-            });
+        if count.admitted < budget {
+            return Ok(());
         }
-        count.admitted += 1;
+        Err(OverBudget {
+            pattern,
+            admitted: count.admitted,
+            new: count.new,
+        })
+    }
+
+    /// Counts a URL that was asked for.
+    pub fn asked(&mut self, url: &Url, options: &BudgetOptions) {
+        let count = self.count(&pattern_of(url), options);
+        count.admitted = count.admitted.saturating_add(1);
+    }
+
+    /// Admits a URL and counts it, or says which pattern is used up.
+    pub fn admit(
+        &mut self,
+        url: &Url,
+        class: Option<TrapClass>,
+        options: &BudgetOptions,
+    ) -> Result<(), OverBudget> {
+        self.allows(url, class, options)?;
+        self.asked(url, options);
         Ok(())
     }
 
@@ -143,12 +161,18 @@ impl PatternBudget {
     }
 
     fn count(&mut self, pattern: &str, options: &BudgetOptions) -> &mut Count {
-        const OVERFLOW: u64 = 0;
-        let mut key = hash(pattern);
-        if self.counts.len() >= options.patterns_max && !self.counts.contains_key(&key) {
-            key = OVERFLOW;
-        }
+        let key = self.key(pattern, options);
         self.counts.entry(key).or_default()
+    }
+
+    /// Where a pattern is counted: when there are too many, all others together.
+    fn key(&self, pattern: &str, options: &BudgetOptions) -> u64 {
+        const OVERFLOW: u64 = 0;
+        let key = hash(pattern);
+        if self.counts.len() >= options.patterns_max && !self.counts.contains_key(&key) {
+            return OVERFLOW;
+        }
+        key
     }
 }
 

@@ -97,7 +97,7 @@ pub fn resolve(base: &Url, text: &str, limits: &UrlLimits) -> Result<Url, UrlErr
 }
 
 /// As [`resolve`], with the query encoded in the document's encoding, as browsers do.
-pub(crate) fn resolve_in(
+pub fn resolve_in(
     base: &Url,
     text: &str,
     encoding: &'static Encoding,

@@ -4,7 +4,7 @@ use std::io;
 
 use turnstone_frontier::{Arm, ArmShare, Reason, Restore, Save, Split, Tick, corrupt};
 
-use crate::pace::Slice;
+use crate::slice::Slice;
 
 /// Why a process ended, as [`Stop::name`](crate::Stop::name). Empty while it runs, and for ever if
 /// it was killed.
@@ -25,7 +25,8 @@ impl CoverageNote {
     /// The kind of such notes.
     pub const KIND: &str = "coverage";
 
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
+    /// As it is written.
+    pub fn to_bytes(self) -> Vec<u8> {
         let numbers = [self.requests, self.guaranteed, self.stuck];
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
     }
@@ -73,7 +74,8 @@ impl SliceNote {
     /// The kind of the note about the last slice that ended.
     pub const PAST: &str = "slice";
 
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
+    /// As it is written.
+    pub fn to_bytes(self) -> Vec<u8> {
         let mut out = Vec::new();
         self.save(&mut out).expect("memory takes all");
         out

@@ -10,9 +10,8 @@ use std::borrow::Cow;
 
 use url::Url;
 
-use crate::dates::year_of;
 use crate::percent::hex_pair;
-use crate::urls::{is_session_param, is_tracking_param, without_path_session};
+use crate::{is_session_param, is_tracking_param, without_path_session};
 
 /// Thresholds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -371,4 +370,35 @@ fn facet_rule(
         return Some("one version in a repository browser");
     }
     None
+}
+
+/// The year of a time. Day counting after Howard Hinnant, "chrono-compatible low-level date algorithms".
+fn year_of(now_s: u64) -> i64 {
+    let days = i64::try_from(now_s / 86_400).unwrap_or(i64::MAX / 2);
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let day_of_era = z.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // Years here begin in March.
+    year_of_era + era * 400 + i64::from(day_of_year >= 306)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn years_of_times() {
+        for (seconds, year) in [
+            (0, 1970),
+            (951_782_399, 2000),
+            (1_709_164_800, 2024),
+            (1_735_689_599, 2024),
+            (1_735_689_600, 2025),
+        ] {
+            assert_eq!(year_of(seconds), year);
+        }
+    }
 }

@@ -5,10 +5,10 @@
 //! requests go one at a time, with bodies no longer than what is left. A fetch sends one request at
 //! most: one that must be sent again is handed out again.
 
+use std::time::Duration;
+
 use turnstone_frontier::Tick;
 use turnstone_pagestore::Tally;
-
-use crate::plan::Until;
 
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub enum Stop {
     Rounds,
     /// Nothing is left to ask for.
     Exhausted,
+    /// Whatever is left is at hosts that do not answer.
+    Unreachable,
+    /// Whatever is fetched, the goal cannot be proven any more.
+    OutOfReach,
     /// Somebody said so.
     Told,
 }
@@ -42,33 +46,56 @@ impl Stop {
             Self::Time => "time",
             Self::Rounds => "rounds",
             Self::Exhausted => "exhausted",
-            Self::Told => "told",
+            Self::Unreachable => "unreachable",
+            Self::OutOfReach => "out-of-reach",
+            Self::Told => "signal",
         }
     }
 }
 
+/// When to stop: whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Until {
+    /// When the policy's goal is proven.
+    pub coverage: bool,
+    /// When this many pages were stored, without those of an import.
+    pub pages: Option<u64>,
+    /// When this many requests were sent, robots.txt included.
+    pub requests: Option<u64>,
+    /// When this many bytes of bodies were received, without those of an import.
+    pub bytes: Option<u64>,
+    /// After this long in this process.
+    pub time: Option<Duration>,
+}
+
 /// What has been spent and what may still be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
-    pub(crate) until: Until,
-    pub(crate) body_bytes_max: u64,
+pub struct Budget {
+    /// When to stop.
+    pub until: Until,
+    /// The longest body.
+    pub body_bytes_max: u64,
 }
 
 /// What a crawl has done, and what is under way. What was imported cost no request and does not
 /// count.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spent {
-    pub(crate) pages: u64,
-    pub(crate) requests: u64,
-    pub(crate) bytes: u64,
+pub struct Spent {
+    /// Pages stored.
+    pub pages: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Bytes of bodies received.
+    pub bytes: u64,
     /// Pages handed out.
-    pub(crate) pages_open: u64,
+    pub pages_open: u64,
     /// Requests sent and not yet answered.
-    pub(crate) requests_open: u64,
+    pub requests_open: u64,
 }
 
 impl Spent {
-    pub(crate) fn new(tally: &Tally, pages: u64, pages_open: u64, requests_open: u64) -> Self {
+    /// What a tally says was spent, beside what is under way.
+    pub fn new(tally: &Tally, pages: u64, pages_open: u64, requests_open: u64) -> Self {
         Self {
             pages,
             requests: tally.requests,
@@ -81,7 +108,7 @@ impl Spent {
 
 /// Whether one more request may be sent, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Allowance {
+pub enum Allowance {
     /// It may, with a body of at most this many bytes.
     Send {
         /// The longest body.
@@ -97,7 +124,7 @@ pub(crate) enum Allowance {
 
 impl Allowance {
     /// What both allow.
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Send { body_bytes_max: a }, Self::Send { body_bytes_max: b }) => Self::Send {
                 body_bytes_max: a.min(b),
@@ -110,7 +137,7 @@ impl Allowance {
 
 impl Budget {
     /// Whether one more page may be handed out.
-    pub(crate) fn page(&self, spent: Spent) -> Allowance {
+    pub fn page(&self, spent: Spent) -> Allowance {
         if let Some(max) = self.until.pages {
             if spent.pages >= max {
                 return Allowance::Spent(Stop::Pages);
@@ -123,7 +150,7 @@ impl Budget {
     }
 
     /// Whether one more request may be sent.
-    pub(crate) fn request(&self, spent: Spent) -> Allowance {
+    pub fn request(&self, spent: Spent) -> Allowance {
         if let Some(max) = self.until.requests {
             if spent.requests >= max {
                 return Allowance::Spent(Stop::Requests);

@@ -1,0 +1,334 @@
+//! The asker: decides what to ask for and what answers mean, without asking anybody.
+//!
+//! Reports and ticks go in, entries and jobs come out. It owns the ledger and what a process knows
+//! beside it: robots.txt files met so far, addresses, errands, surveys. It has no clock, no socket, no
+//! thread and no file but the ledger's, so the same code runs under the live loop ([`crate::run`]) and
+//! in a simulation that kills it at any moment.
+//!
+//! | module | what it decides |
+//! |---|---|
+//! | `hand_out` | whether a page that was handed out is asked for, refused or waits |
+//! | `receive`, `verdict` | what an answer means |
+//! | `robots`, `addresses`, `mood` | whether, and how gently, a host is asked |
+//! | `survey`, `probe` | whether a page is still there |
+//! | `slices`, `pace` | how fast a crawl that runs for ever may go |
+//!
+//! A turn: take reports in, then [`Asker::turn`], then write the journal, then send the jobs. Nothing
+//! may be sent before the entries that permit it are written.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use turnstone_fetch::{Limits, Turn};
+use turnstone_frontier::{HostId, PageId, Policy, Tick};
+use turnstone_ledger::{Budget, Ledger, LedgerError, SliceNote, Spent, Stop};
+use turnstone_pagestore::{Entry, Hint, Index, Keyer, PageState, Settled, StoreError};
+
+use crate::addresses::Addresses;
+use crate::epoch::Epoch;
+use crate::hand_out::{Errand, Job};
+use crate::pace::Pacing;
+use crate::plan::Plan;
+use crate::robots::Robots;
+use crate::silence::Silences;
+use crate::survey::Survey;
+
+/// Looks on: is told what a policy's surroundings are made of, before the policy hears of it. Pages
+/// have the numbers by which the policy knows them.
+pub trait Onlooker: Send + Sync {
+    /// A page was found.
+    fn found(&self, page: PageId, url: &str);
+    /// A page says that another changed.
+    fn hinted(&self, hint: Hint);
+    /// A page was settled.
+    fn settled(&self, page: PageId, settled: Settled);
+}
+
+/// Why the asker cannot go on. The directory is whole: it can be resumed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The journal cannot be folded.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// A moment, as the driver's clock tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The crawl's time.
+    pub tick: Tick,
+    /// The wall clock, for records that people read: milliseconds of 1970.
+    pub wall_ms: u64,
+}
+
+/// What a process says of itself when it takes a crawl over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Which start of the machine this is; empty if it cannot be known.
+    pub boot: String,
+    /// Milliseconds since that start.
+    pub boot_ms: u64,
+    /// Whether the machine was started anew since the last process ran: what was never synced may be
+    /// missing.
+    pub rebooted: bool,
+}
+
+/// What an asker is made of.
+pub struct AskerParts<P> {
+    /// What was asked.
+    pub plan: Plan,
+    /// The crawl.
+    pub ledger: Ledger<P>,
+    /// What ticks are in the world's time.
+    pub epoch: Epoch,
+    /// The limits of answers.
+    pub limits: Limits,
+    /// Who looks on, if anybody does.
+    pub onlooker: Option<Arc<dyn Onlooker>>,
+}
+
+/// What is to be done after a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turned {
+    /// When to look again, if no report comes before; `None` if only a report can change anything.
+    pub wake: Option<Tick>,
+    /// Pages handed out and not yet come back.
+    pub open: usize,
+}
+
+/// Decides what to ask for.
+pub struct Asker<P> {
+    pub(crate) plan: Plan,
+    pub(crate) ledger: Ledger<P>,
+    pub(crate) keyer: Keyer,
+    pub(crate) limits: Limits,
+    pub(crate) survey: Option<Survey>,
+    pub(crate) epoch: Epoch,
+    pub(crate) robots: Robots,
+    pub(crate) addresses: Addresses,
+    pub(crate) budget: Budget,
+    /// The tick of this turn.
+    pub(crate) now: Tick,
+    pub(crate) wall_ms: u64,
+    /// Requests sent and not yet answered.
+    pub(crate) requests_open: u64,
+    /// To be sent when this turn's entries are written.
+    pub(crate) jobs: Vec<Job>,
+    /// Requests for no page that wait for their host.
+    pub(crate) errands: Vec<Errand>,
+    /// Pages whose request went out on a kept connection that turned out closed: asked for next on a
+    /// fresh one.
+    pub(crate) stale: HashSet<PageId>,
+    /// By the host that stands for all that are asked as one, where several requests may be open.
+    pub(crate) turns: HashMap<HostId, Turn>,
+    /// Where the crawl goes on in slices of time.
+    pub(crate) pacing: Option<Pacing>,
+    /// What came of the last slices, the last one last.
+    pub(crate) past_slices: VecDeque<SliceNote>,
+    pub(crate) onlooker: Option<Arc<dyn Onlooker>>,
+    /// By host, where the pages of a host are counted.
+    pub(crate) quotas: HashMap<HostId, Quota>,
+    pub(crate) stop: Option<Stop>,
+    /// What the last request without an answer met; nothing once an answer came.
+    pub(crate) trouble: Option<String>,
+    pub(crate) noted_requests: u64,
+    /// Hosts that do not answer this process.
+    pub(crate) silences: Silences,
+    /// What had been done when this process began.
+    before: Done,
+}
+
+/// What a crawl has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Pages in the store.
+    pub pages: u64,
+    /// Pages known.
+    pub known: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Bytes of bodies received.
+    pub bytes: u64,
+}
+
+impl Done {
+    fn of(index: &Index) -> Self {
+        Self {
+            pages: index.stored_count(),
+            known: index.known_count(),
+            requests: index.tally().requests,
+            bytes: index.tally().body_bytes,
+        }
+    }
+}
+
+/// The pages of a host that may be the last ones stored of it.
+#[derive(Debug, Default)]
+pub(crate) struct Quota {
+    /// Asked for and not yet answered.
+    pub(crate) open: u32,
+    /// Handed out, waiting for what comes of those.
+    pub(crate) waiting: Vec<PageId>,
+}
+
+impl<P: Policy> Asker<P> {
+    /// Takes a crawl over. Pages that were in flight when the last process ended are given back.
+    pub fn begin(
+        parts: AskerParts<P>,
+        session: &Session,
+        moment: Moment,
+    ) -> Result<Self, AskError> {
+        let AskerParts {
+            plan,
+            ledger,
+            epoch,
+            limits,
+            onlooker,
+        } = parts;
+        let Moment { tick, wall_ms } = moment;
+        let now = tick.max(ledger.index().latest());
+        let pacing = match (plan.pace, &plan.round) {
+            (Some(pace), Some(round)) => Some(Pacing::resume(pace, round, &ledger, now)),
+            _ => None,
+        };
+        let mut asker = Self {
+            robots: Robots::new(plan.robots.clone(), &plan.agent, plan.crawl_delay_max),
+            budget: Budget {
+                until: plan.until,
+                body_bytes_max: plan.body_bytes_max as u64,
+            },
+            survey: plan
+                .survey
+                .clone()
+                .map(|options| Survey::new(options, wall_ms)),
+            keyer: ledger.store().keyer(),
+            noted_requests: ledger.index().tally().requests,
+            addresses: Addresses::default(),
+            now,
+            wall_ms,
+            requests_open: 0,
+            jobs: Vec::new(),
+            errands: Vec::new(),
+            stale: HashSet::new(),
+            turns: HashMap::new(),
+            pacing,
+            past_slices: VecDeque::new(),
+            quotas: HashMap::new(),
+            stop: None,
+            trouble: None,
+            silences: Silences::new(),
+            before: Done::of(ledger.index()),
+            plan,
+            ledger,
+            epoch,
+            limits,
+            onlooker,
+        };
+        asker.take_over(session)?;
+        Ok(asker)
+    }
+
+    /// Time goes on; it never goes back.
+    pub fn pass(&mut self, moment: Moment) {
+        self.now = self.now.max(moment.tick);
+        self.wall_ms = moment.wall_ms;
+    }
+
+    /// Ends what is over, and hands out what may be asked.
+    pub fn turn(&mut self) -> Result<Turned, AskError> {
+        self.look_at_goals();
+        self.turn_slice()?;
+        let wake = self.hand_out()?;
+        if self.stop.is_some() {
+            self.drop_errands()?;
+        }
+        self.run_errands();
+        let open = self.ledger.scheduler().ranking().in_flight_count();
+        let idle = self.stop.is_none() && open == 0 && self.errands.is_empty();
+        if idle {
+            self.stop = match wake {
+                None => Some(Stop::Exhausted),
+                Some(wake) => self.nobody_answers(wake),
+            };
+        }
+        Ok(Turned { wake, open })
+    }
+
+    /// The crawl is to end; open requests may come back.
+    pub fn end(&mut self, why: Stop) {
+        self.stop.get_or_insert(why);
+    }
+
+    /// Why the crawl ends, once it does.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// What is to be sent, once everything told so far is written.
+    pub fn take_jobs(&mut self) -> Vec<Job> {
+        std::mem::take(&mut self.jobs)
+    }
+
+    /// The crawl.
+    pub fn ledger(&self) -> &Ledger<P> {
+        &self.ledger
+    }
+
+    /// The crawl, to be written out.
+    pub fn ledger_mut(&mut self) -> &mut Ledger<P> {
+        &mut self.ledger
+    }
+
+    /// Whether it is time to stop.
+    fn look_at_goals(&mut self) {
+        if self.stop.is_some() || !self.plan.until.coverage {
+            return;
+        }
+        let Some(coverage) = self.ledger.coverage() else {
+            return;
+        };
+        if coverage.met() {
+            self.stop = Some(Stop::Coverage);
+        } else if coverage.out_of_reach() && !self.plan.beyond_reach {
+            self.stop = Some(Stop::OutOfReach);
+        }
+    }
+
+    /// What was spent, and what may yet be by what is under way.
+    pub(crate) fn spent(&self) -> Spent {
+        let index = self.ledger.index();
+        let open = self.ledger.scheduler().ranking().in_flight_count() as u64;
+        let stored = index.stored_count() - index.tally().imported_pages;
+        Spent::new(index.tally(), stored, open, self.requests_open)
+    }
+
+    /// What was done since this process began.
+    pub(crate) fn since_start(&self) -> Done {
+        let now = Done::of(self.ledger.index());
+        Done {
+            pages: now.pages - self.before.pages,
+            known: now.known.saturating_sub(self.before.known),
+            requests: now.requests - self.before.requests,
+            bytes: now.bytes - self.before.bytes,
+        }
+    }
+
+    /// Now, in seconds of 1970.
+    pub(crate) fn now_s(&self) -> u64 {
+        self.epoch.seconds(self.now)
+    }
+
+    /// Pages that were in flight when the last process ended.
+    pub(crate) fn left_open(&self) -> Vec<PageId> {
+        let store = self.ledger.store();
+        store.pages_in(PageState::InFlight).collect()
+    }
+
+    pub(crate) fn note(&mut self, kind: &str, bytes: &[u8]) {
+        self.ledger.tell(self.now, &Entry::Note { kind, bytes });
+    }
+}

@@ -1,0 +1,38 @@
+//! Which known pages change sides when the scope changes.
+//!
+//! Pages out of scope are remembered with the links that lead to them, so that a wider scope finds
+//! them without a request, and a narrower one lets go of pages that already wait. What flips is
+//! written into the plan's entry: folding it again reads no URL.
+//!
+//! Cost: one look at every known URL, only when the scope changed.
+
+use turnstone_frontier::PageId;
+use turnstone_pagestore::{Store, StoreError};
+use turnstone_urls::Url;
+use turnstone_urls::scope::Scope;
+
+/// The pages that change sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flips {
+    /// Those that come in.
+    pub inside: Vec<PageId>,
+    /// Those that leave.
+    pub outside: Vec<PageId>,
+}
+
+/// What a scope changes of a crawl. Seeds were named: they belong to the crawl whatever its scope.
+pub fn flips(store: &Store, scope: &Scope) -> Result<Flips, StoreError> {
+    let mut flips = Flips::default();
+    let index = store.index();
+    for page in (0..index.page_count()).map(PageId::from_index) {
+        let url = Url::parse(&store.url(page)?);
+        let belongs = index.is_seed(page)
+            || url.is_ok_and(|url| scope.check(&url, u32::from(index.depth(page))).is_ok());
+        match (belongs, index.is_outside(page)) {
+            (true, true) => flips.inside.push(page),
+            (false, false) => flips.outside.push(page),
+            _ => {}
+        }
+    }
+    Ok(flips)
+}

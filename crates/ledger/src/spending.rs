@@ -1,0 +1,172 @@
+//! What the slice under way has spent, and each host today: a fold of the journal.
+//!
+//! A hand-out that never came back may have been sent, so it counts as a request: the process that
+//! takes the crawl over settles it so, and requests for no page that were open count when it
+//! begins. Budgets therefore bind over kills too.
+//!
+//! Cost: a number a host that was asked today.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use turnstone_frontier::{HostId, Restore, Save, Tick, Visit};
+use turnstone_pagestore::{Entry, Index};
+use turnstone_urls::{Url, host_of};
+
+use crate::slice::{DAY_MS, Slice};
+
+/// What was spent.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Spending {
+    /// The slice that runs, or ran last.
+    slice: Slice,
+    /// The day of the crawl that hosts are counted for.
+    day: u64,
+    /// By host: requests that day.
+    hosts: BTreeMap<HostId, u64>,
+    /// Requests for no page that are under way.
+    visits: BTreeMap<HostId, u32>,
+    /// Whose visit the entry before ended: a robots.txt that was asked for elsewhere stands behind
+    /// the end of that visit.
+    elsewhere: Option<HostId>,
+}
+
+impl Spending {
+    /// The slice that runs, or ran last.
+    pub fn slice(&self) -> &Slice {
+        &self.slice
+    }
+
+    /// How many requests a host got on the day of a tick.
+    pub fn of_host(&self, host: HostId, now: Tick) -> u64 {
+        if now.0 / DAY_MS != self.day {
+            return 0;
+        }
+        self.hosts.get(&host).copied().unwrap_or(0)
+    }
+
+    /// Counts one entry; `question` is that of the rounds which are slices here.
+    pub(crate) fn apply(&mut self, index: &Index, question: &str, tick: Tick, entry: &Entry<'_>) {
+        let elsewhere = self.elsewhere.take();
+        match entry {
+            Entry::Round {
+                question: of,
+                round,
+                budget,
+            } if *of == question => {
+                self.slice = Slice {
+                    round: *round,
+                    began: tick,
+                    budget: *budget,
+                    ..Slice::default()
+                };
+            }
+            Entry::Outcome(outcome) => {
+                self.slice.count(entry);
+                let host = index.host(outcome.page);
+                self.host(host, u64::from(outcome.facts.requests), tick);
+            }
+            Entry::Robots {
+                authority,
+                requests,
+                ..
+            } => {
+                self.slice.count(entry);
+                let own = || index.find_host(host_of(&Url::parse(authority).ok()?));
+                if let Some(host) = elsewhere.or_else(own) {
+                    self.host(host, u64::from(*requests), tick);
+                }
+            }
+            Entry::Hint(_) => self.slice.count(entry),
+            Entry::Visit {
+                host,
+                visit: Visit::Opened,
+            } => *self.visits.entry(*host).or_default() += 1,
+            Entry::Visit {
+                host,
+                visit: Visit::Closed,
+            } => {
+                if let Some(open) = self.visits.get_mut(host) {
+                    *open -= 1;
+                    if *open == 0 {
+                        self.visits.remove(host);
+                    }
+                }
+                self.elsewhere = Some(*host);
+            }
+            Entry::Session { .. } => {
+                for (host, open) in std::mem::take(&mut self.visits) {
+                    self.slice.requests += u64::from(open);
+                    self.host(host, u64::from(open), tick);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn host(&mut self, host: HostId, requests: u64, tick: Tick) {
+        let day = tick.0 / DAY_MS;
+        if day != self.day {
+            self.day = day;
+            self.hosts.clear();
+        }
+        if requests > 0 {
+            *self.hosts.entry(host).or_default() += requests;
+        }
+    }
+}
+
+impl Save for Spending {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.slice.save(out)?;
+        self.day.save(out)?;
+        self.hosts.save(out)?;
+        self.visits.save(out)?;
+        self.elsewhere.save(out)
+    }
+}
+
+impl Restore for Spending {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        Ok(Self {
+            slice: Restore::restore(from)?,
+            day: Restore::restore(from)?,
+            hosts: Restore::restore(from)?,
+            visits: Restore::restore(from)?,
+            elsewhere: Restore::restore(from)?,
+        })
+    }
+}
+
+impl Save for Slice {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.round.save(out)?;
+        self.began.save(out)?;
+        let numbers = [
+            self.budget,
+            self.requests,
+            self.new,
+            self.changed,
+            self.unchanged,
+            self.gone,
+            self.hints,
+        ];
+        numbers.iter().try_for_each(|number| number.save(out))
+    }
+}
+
+impl Restore for Slice {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        Ok(Self {
+            round: Restore::restore(from)?,
+            began: Restore::restore(from)?,
+            budget: Restore::restore(from)?,
+            requests: Restore::restore(from)?,
+            new: Restore::restore(from)?,
+            changed: Restore::restore(from)?,
+            unchanged: Restore::restore(from)?,
+            gone: Restore::restore(from)?,
+            hints: Restore::restore(from)?,
+        })
+    }
+}

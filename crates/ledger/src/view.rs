@@ -1,0 +1,175 @@
+//! Which pages of the store a policy is told of, and by which numbers.
+//!
+//! A policy numbers its pages densely, in the order in which it is told of them. A crawl tells it of
+//! every page in scope; a question about stored pages (what changed? what is still alive?) is asked of
+//! those alone, in the order in which they were first fetched. Whatever else links lead to does not
+//! exist for the policy: that is what "out of scope" means.
+//!
+//! As long as no page was left out both numbers are the same, and nothing is kept.
+//! Cost: 8 bytes a page from the first one on that was left out.
+
+use std::io;
+
+use turnstone_frontier::{Links, PageId, Restore, Save};
+use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
+
+/// Pages by two numbers: the store's, and the policy's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// So many pages have the same number in both.
+    same: u32,
+    /// By page of the store from there on: its number for the policy, or [`NONE`].
+    inner: Vec<u32>,
+    /// By number for the policy from there on: the page of the store.
+    outer: Vec<PageId>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl View {
+    /// The stored pages of a crawl, numbered in the order they were first fetched.
+    pub fn stored(store: &Store) -> Result<Self, StoreError> {
+        let mut view = Self::default();
+        let mut scan = store.scan(Position::FIRST);
+        while let Some((_, _, entry)) = scan.next()? {
+            if let Entry::Outcome(outcome) = entry
+                && let Settled::Fetched(_) = outcome.settled
+            {
+                view.join(outcome.page);
+            }
+        }
+        Ok(view)
+    }
+
+    /// The pages of a crawl that are in scope, in the order they were found.
+    pub fn inside(store: &Store) -> Self {
+        let mut view = Self::default();
+        let pages = (0..store.index().page_count()).map(PageId::from_index);
+        for page in pages.filter(|page| !store.index().is_outside(*page)) {
+            view.join(page);
+        }
+        view
+    }
+
+    /// How many pages have a number.
+    pub fn len(&self) -> usize {
+        self.same as usize + self.outer.len()
+    }
+
+    /// No page has one.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of a page for the policy, if it is told of it.
+    pub fn inner(&self, page: PageId) -> Option<PageId> {
+        if page.0 < self.same {
+            return Some(page);
+        }
+        let number = self.inner.get((page.0 - self.same) as usize).copied();
+        number.filter(|number| *number != NONE).map(PageId)
+    }
+
+    /// The page that the policy knows by a number.
+    pub fn outer(&self, number: PageId) -> PageId {
+        if number.0 < self.same {
+            return number;
+        }
+        self.outer[(number.0 - self.same) as usize]
+    }
+
+    /// Numbers a page that was not numbered yet.
+    pub fn join(&mut self, page: PageId) -> Option<PageId> {
+        if page.0 < self.same {
+            return None;
+        }
+        if page.0 == self.same && self.inner.is_empty() {
+            self.same += 1;
+            return Some(page);
+        }
+        let at = (page.0 - self.same) as usize;
+        if self.inner.len() <= at {
+            self.inner.resize(at + 1, NONE);
+        }
+        if self.inner[at] != NONE {
+            return None;
+        }
+        let number = PageId(self.same + self.outer.len() as u32);
+        self.inner[at] = number.0;
+        self.outer.push(page);
+        Some(number)
+    }
+
+    /// All numbered pages of the store, in the order of their numbers.
+    pub fn numbered(&self) -> Vec<PageId> {
+        let same = (0..self.same).map(PageId);
+        same.chain(self.outer.iter().copied()).collect()
+    }
+
+    /// Links as the policy is told of them.
+    pub fn links(&self, links: impl Iterator<Item = PageId>, into: &mut Vec<PageId>) {
+        into.clear();
+        into.extend(links.filter_map(|link| self.inner(link)));
+    }
+}
+
+impl Save for View {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.same.save(out)?;
+        self.inner.save(out)?;
+        self.outer.save(out)
+    }
+}
+
+impl Restore for View {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        Ok(Self {
+            same: Restore::restore(from)?,
+            inner: Restore::restore(from)?,
+            outer: Restore::restore(from)?,
+        })
+    }
+}
+
+/// Links by the numbers that a policy knows pages by.
+pub(crate) struct Viewed<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) links: &'a dyn Links,
+}
+
+impl Links for Viewed<'_> {
+    fn links_of<'a>(&'a self, page: PageId, buffer: &'a mut Vec<PageId>) -> &'a [PageId] {
+        if self.view.inner.is_empty() {
+            return self.links.links_of(page, buffer);
+        }
+        let mut outer = Vec::new();
+        let links = self.links.links_of(self.view.outer(page), &mut outer);
+        self.view.links(links.iter().copied(), buffer);
+        buffer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_dense_and_go_both_ways() {
+        let mut view = View::default();
+        let joined: Vec<Option<u32>> = [0, 1, 1, 3, 2, 7, 3]
+            .into_iter()
+            .map(|page| view.join(PageId(page)).map(|number| number.0))
+            .collect();
+        let expected = [Some(0), Some(1), None, Some(2), Some(3), Some(4), None];
+        assert_eq!(joined, expected);
+        for number in 0..5 {
+            let number = PageId(number);
+            assert_eq!(view.inner(view.outer(number)), Some(number));
+        }
+        assert_eq!(view.inner(PageId(5)), None);
+        assert_eq!(view.numbered(), [0, 1, 3, 2, 7].map(PageId));
+        let mut saved = Vec::new();
+        view.save(&mut saved).unwrap();
+        assert_eq!(View::restore(&mut saved.as_slice()).unwrap(), view);
+    }
+}
