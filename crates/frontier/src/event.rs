@@ -19,13 +19,22 @@ pub enum Event<'a> {
         /// Named by the user rather than found through a link.
         seed: bool,
     },
+    /// Not all links of a page could be seen, because its body was cut off or it has more of them
+    /// than anybody reads. Told immediately before the page's [`Fetched`](Self::Fetched), and each
+    /// time: a `Fetched` without it says that every link was seen.
+    Unseen {
+        /// The page that is told of next.
+        page: PageId,
+        /// At most so many of its links were not seen; [`u64::MAX`] where nobody knows how many.
+        links: u64,
+    },
     /// A request brought an answer that counts as the page.
     Fetched {
         /// The page asked for.
         page: PageId,
         /// How it compares with the copy we had.
         change: Change,
-        /// Every distinct link of the page, also those we shall never follow.
+        /// Every distinct link of the page that was seen, also those we shall never follow.
         links: &'a [PageId],
     },
     /// A request, or the decision not to make one, ended without the page.

@@ -88,29 +88,48 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     }
 }
 
-/// A proven share of personalised PageRank, in units of [`Coverage::ONE`].
+/// What is proven of the share of personalised PageRank that is in the store, in units of
+/// [`Coverage::ONE`].
 ///
-/// What is not guaranteed may be missing: `ONE - guaranteed` is the exact upper bound on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The whole is what can be had: links to pages that are gone or refused do not count, unless the
+/// policy was asked to count them. A page that is known and was not asked for yet is supposed to be
+/// there, whatever it links to. With that, `guaranteed ≤ truth ≤ possible` at every moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// At least this much is in the store. Rounded down.
     pub guaranteed: u64,
-    /// This much can never be guaranteed: it lies at pages that could not be fetched, or leaked.
+    /// At most this much is in the store as it is now: the rest surely lies at pages that are known
+    /// and not stored. Rounded up. It grows again when more is fetched.
+    pub possible: u64,
+    /// This much can never be guaranteed, whatever is fetched: it left through links that nobody
+    /// saw, leaked, was lost to rounding, or lies at dead pages where these count. Rounded down.
     pub stuck: u64,
     /// The goal the policy was given, in the same units.
     pub goal: u64,
+}
+
+impl Default for Coverage {
+    /// Nothing is proven.
+    fn default() -> Self {
+        Self {
+            guaranteed: 0,
+            possible: Self::ONE,
+            stuck: 0,
+            goal: 0,
+        }
+    }
 }
 
 impl Coverage {
     /// The whole of it.
     pub const ONE: u64 = 1 << 62;
 
-    /// Nothing more needs to be fetched.
+    /// The goal is proven: nothing more needs to be fetched.
     pub fn met(&self) -> bool {
         self.guaranteed >= self.goal
     }
 
-    /// Fetching on cannot meet the goal: too much is stuck.
+    /// Fetching on cannot prove the goal: too much is stuck.
     pub fn out_of_reach(&self) -> bool {
         !self.met() && Self::ONE - self.stuck < self.goal
     }
@@ -125,6 +144,17 @@ impl Coverage {
             nearest
         };
         below / Self::ONE as f64
+    }
+
+    /// What is possible as a fraction, never less than that.
+    pub fn possible_fraction(&self) -> f64 {
+        let nearest = self.possible as f64;
+        let above = if (nearest as u64) < self.possible {
+            nearest.next_up()
+        } else {
+            nearest
+        };
+        above / Self::ONE as f64
     }
 }
 

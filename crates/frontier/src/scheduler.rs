@@ -19,7 +19,7 @@ use crate::saved::{Restore, Save, corrupt};
 use crate::split::Split;
 
 /// First bytes of a saved scheduler: name and version of the format.
-const MAGIC: [u8; 8] = *b"TSSCHED2";
+const MAGIC: [u8; 8] = *b"TSSCHED3";
 
 /// What to do now. `WaitUntil` lets the lab jump its clock and the crawler sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl<P: Policy> Scheduler<P> {
                 self.calendar.hold(host, until);
                 self.refresh(host, now);
             }
-            Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Unseen { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
         }
         self.policy.observe(event, now, links, &mut self.ranking);
     }

@@ -125,6 +125,7 @@ impl<P: Policy> Explore<P> {
                 fault: Fault::Lost, ..
             }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. }
             | Event::Round { .. } => return,
         };

@@ -72,6 +72,8 @@ pub struct Ranking {
     /// By host: its queued pages.
     lanes: Vec<Lane>,
     parked: Lane,
+    /// The sum of all ranks in it.
+    parked_total: u128,
     aside: Aside,
     /// Hosts with queued pages, by their best page: those that may be contacted, and the others.
     ready: Vec<HostTop>,
@@ -142,6 +144,8 @@ impl Ranking {
                 }
             }
             PARKED => {
+                self.parked_total -= u128::from(self.parked.rank_at(at));
+                self.parked_total += u128::from(rank);
                 self.parked.set(at, rank, &mut self.places, PARKED);
             }
             ASIDE => {
@@ -166,6 +170,7 @@ impl Ranking {
                 }
             }
             PARKED => {
+                self.parked_total += u128::from(by);
                 self.parked.raise(at, by, &mut self.places, PARKED);
             }
             ASIDE => self.aside.raise(page, by),
@@ -233,6 +238,11 @@ impl Ranking {
     /// How many pages are parked with a rank above 0.
     pub fn parked_count(&self) -> usize {
         self.parked.len()
+    }
+
+    /// The sum of all parked ranks: O(1).
+    pub fn parked_total(&self) -> u128 {
+        self.parked_total
     }
 
     /// Shelved pages with their ranks, by page.
@@ -413,6 +423,7 @@ impl Ranking {
             }
             PARKED => {
                 let entry = self.parked.remove(at, &mut self.places, PARKED);
+                self.parked_total -= u128::from(entry.rank);
                 (entry.rank, false)
             }
             ASIDE => {
@@ -433,6 +444,7 @@ impl Ranking {
     fn come_home(&mut self, page: PageId, place: u32, rank: Rank) {
         let entry = Entry { rank, page };
         if place & HOME_PARKED != 0 {
+            self.parked_total += u128::from(rank);
             self.parked.push(entry, &mut self.places, PARKED);
             return;
         }

@@ -65,6 +65,7 @@ impl Policy for Whim {
             Event::Failed { page, .. } => ranking.defer(page, now.plus(self.random.below(50))),
             Event::Moved { .. }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. }
             | Event::Round { .. } => {}
         }

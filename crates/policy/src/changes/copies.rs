@@ -74,6 +74,7 @@ impl Copies {
             } => (page, None),
             Event::Discovered { .. }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. }
             | Event::Round { .. } => return None,
         };

@@ -5,6 +5,10 @@
 //! at each step is found at page i with probability r_i. Every policy here keeps a proven lower
 //! bound on the sum of r over the pages it has fetched, and stops when the bound reaches the goal.
 
+mod account;
+mod bits;
+mod correction;
+mod fates;
 mod l_neighbor;
 mod rankmass;
 mod trust;
@@ -63,27 +67,13 @@ pub enum Dangling {
     Leak,
 }
 
-/// Divides the mass a page pushes: among its links or, without links, as [`Dangling`] says. Returns
-/// what leaked or could not be divided evenly.
-#[inline]
-fn divide(
-    pushed: u64,
-    links: &[PageId],
-    (dangling, trust): (Dangling, &Trust),
-    mut give: impl FnMut(PageId, u64),
-) -> u64 {
-    if links.is_empty() {
-        return match dangling {
-            Dangling::Leak => pushed,
-            Dangling::Jump => trust.split(pushed, give),
-        };
-    }
-    let count = links.len() as u64;
-    let share = pushed / count;
-    if share > 0 {
-        links.iter().for_each(|&link| give(link, share));
-    }
-    pushed - share * count
+/// What links to pages that are gone or refused are worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// Nothing: they are as if they were not there, and all shares are of what can be had.
+    Skip,
+    /// As much as others, as in the papers: what dead pages hold can never be proven.
+    Count,
 }
 
 /// A policy that answers the coverage question.
@@ -104,6 +94,13 @@ const DANGLING: ParameterInfo = ParameterInfo {
     meaning: "where a page without links sends its mass: jump (to the trusted pages) or leak",
 };
 
+const GONE: ParameterInfo = ParameterInfo {
+    name: "gone",
+    default: "skip",
+    meaning: "what links to pages that are gone or refused are worth: skip (nothing: the goal is a \
+              share of what can be had) or count (as much as others, as in the paper)",
+};
+
 /// The catalogue entries.
 pub const POLICIES: &[PolicyInfo] = &[
     PolicyInfo {
@@ -112,14 +109,14 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "level by level from the trusted pages; after level L, 1 - d^(L+1) is proven",
         paper: "Cho and Schonfeld, RankMass, 2007",
         cost: "O(links) per fetch, 1 byte per page",
-        parameters: &[],
+        parameters: &[GONE],
     },
     PolicyInfo {
         name: "rankmass",
         questions: &[Question::Coverage],
         summary: "the page with the largest proven lower bound of PageRank next",
         paper: "Cho and Schonfeld, RankMass, 2007",
-        cost: "O(links log pages) per push, several pushes per fetch, 20 bytes per page",
+        cost: "O(links log pages) per push, several pushes per fetch, 29 bytes per page",
         parameters: &[
             ParameterInfo {
                 name: "push",
@@ -134,6 +131,7 @@ pub const POLICIES: &[PolicyInfo] = &[
                           best page not yet fetched",
             },
             DANGLING,
+            GONE,
         ],
     },
     PolicyInfo {
@@ -141,7 +139,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         questions: &[Question::Coverage],
         summary: "the best window of pages at a time, then one sweep over all fetched pages",
         paper: "Cho and Schonfeld, RankMass, 2007",
-        cost: "O(links of all fetched pages) per round, 17 bytes per page",
+        cost: "O(links of all fetched pages) per round, 26 bytes per page",
         parameters: &[
             ParameterInfo {
                 name: "window",
@@ -159,6 +157,7 @@ pub const POLICIES: &[PolicyInfo] = &[
                 meaning: "simultaneous (the paper's) or in-place (mass moves on within a sweep)",
             },
             DANGLING,
+            GONE,
         ],
     },
 ];
@@ -173,8 +172,10 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
             &[("jump", Dangling::Jump), ("leak", Dangling::Leak)],
         )
     };
+    let gone = [("skip", Gone::Skip), ("count", Gone::Count)];
+    let gone = spec.choice("gone", Gone::Skip, &gone)?;
     Ok(match info.name {
-        "l-neighbor" => Box::new(LNeighbor::new(trust, goal)),
+        "l-neighbor" => Box::new(LNeighbor::new(trust, goal).with_gone(gone)),
         "rankmass" => {
             let share = spec.fraction("share", Push::SHARE)?;
             let first = Push::FetchedFirst { share };
@@ -183,7 +184,7 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
                 Push::Exact,
                 &[("exact", Push::Exact), ("fetched-first", first)],
             )?;
-            Box::new(RankMass::new(trust.clone(), goal, push, dangling()?))
+            Box::new(RankMass::new(trust.clone(), goal, push, dangling()?).with_gone(gone))
         }
         "windowed-rankmass" => {
             let window = spec.read("window", 0.1, "a number above 0 and at most 1", |value| {
@@ -207,12 +208,8 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
                 of,
                 sweep,
             };
-            Box::new(WindowedRankMass::new(
-                trust.clone(),
-                goal,
-                window,
-                dangling()?,
-            ))
+            let policy = WindowedRankMass::new(trust.clone(), goal, window, dangling()?);
+            Box::new(policy.with_gone(gone))
         }
         "breadth-first" => Box::new(BreadthFirst::default()),
         other => unreachable!("{other} is in the catalogue but cannot be built"),

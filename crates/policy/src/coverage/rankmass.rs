@@ -1,31 +1,32 @@
 //! RankMass: the page with the largest proven lower bound of PageRank next.
 //!
-//! Each page holds the probability of all surfer's paths that end there and were not yet followed
-//! further (the *residual*; the paper's rm is 1−d times it). Expanding a page counts 1−d of its
-//! residual as covered and pushes the rest along its links (Cho and Schonfeld 2007; the same
+//! Each page holds a residual (the paper's rm is 1−d times it), and the [account](super::account)
+//! says how it is covered and moves on when the page is expanded (Cho and Schonfeld 2007; the same
 //! kernel as forward push for personalised PageRank). Expanding a page for the first time costs a
 //! download; fetched pages that earn again are expanded again, for nothing.
 //!
 //! The residual *is* the rank, kept in the ranking: queued until fetched, parked afterwards,
-//! shelved when the page cannot be fetched (its mass is stuck for ever). In integers:
-//! covered + residuals + lost = ONE after every event, where *lost* is what leaked or could not be
-//! divided. So ONE − covered is the exact upper bound on what may be missing.
+//! shelved when the page is dead.
 //!
-//! `push=fetched-first` departs from the paper: fetched pages are expanded while they hold at
-//! least a small share of the best unfetched page, since that costs no request.
+//! Two departures from the paper. `push=fetched-first` expands fetched pages while they hold at
+//! least a small share of the best unfetched page, since that costs no request. And with
+//! `gone=skip` the share is one of what can be had: links to dead pages do not count, exactly.
 //!
-//! Cost: O(links · log pages) an expansion, O(trusted · log pages) for a page without links;
-//! nothing per page beyond the ranking.
+//! Cost: O(links · log pages) an expansion, O(trusted · log pages) for a page without links; 8
+//! bytes and 3 bits a page beyond the ranking. Sweeps over all fetched pages when pages turn out
+//! dead, at most sixteen pages read for each event.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use turnstone_frontier::{
-    Coverage, Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick,
+    Coverage, Event, Fault, Links, PageId, Place, Policy, Ranking, Save, Tick,
 };
 
-use super::{CoveragePolicy, Dangling, Goal, NEGLIGIBLE, RETRY_MS, Trust, divide};
-use crate::mass::{Fraction, ONE};
+use super::account::{Account, Rules};
+use super::fates::Fate;
+use super::{CoveragePolicy, NEGLIGIBLE, RETRY_MS, Trust};
+use super::{Dangling, Goal, Gone};
+use crate::mass::Fraction;
 
 /// Which fetched pages are expanded before a new page is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,84 +48,69 @@ impl Push {
 /// The RankMass crawler.
 #[derive(Debug)]
 pub struct RankMass {
-    trust: Trust,
-    goal: Goal,
     push: Push,
-    dangling: Dangling,
-    covered: u64,
-    /// What leaked, or was left over when masses were divided.
-    lost: u64,
-    /// What lies at pages that cannot be fetched.
-    stuck: u64,
-    pushes: u64,
-    /// Pages that stand for others: their mass goes there whole.
-    moved: BTreeMap<PageId, PageId>,
+    account: Account,
     buffer: Vec<PageId>,
 }
 
 impl RankMass {
     /// A crawler that trusts these pages.
     pub fn new(trust: Trust, goal: Goal, push: Push, dangling: Dangling) -> Self {
-        Self {
-            trust,
+        let rules = Rules {
             goal,
-            push,
             dangling,
-            covered: 0,
-            lost: 0,
-            stuck: 0,
-            pushes: 0,
-            moved: BTreeMap::new(),
+            gone: Gone::Skip,
+        };
+        Self {
+            push,
+            account: Account::new(trust, rules),
             buffer: Vec::new(),
         }
     }
 
-    /// Asserts that no mass was made or lost: O(pages). For tests, and on demand.
-    pub fn audit(&self, ranking: &Ranking) {
-        let held: u64 = (0..ranking.page_count())
-            .map(|index| ranking.rank(PageId::from_index(index)))
-            .sum();
-        // Mass of trusted pages not yet discovered is not in the ranking.
-        let undiscovered: u64 = self
-            .trust
-            .masses()
-            .iter()
-            .filter(|(page, _)| page.index() >= ranking.page_count())
-            .map(|(_, mass)| mass)
-            .sum();
-        assert_eq!(
-            self.covered + self.lost + held + undiscovered,
-            ONE,
-            "mass must be conserved"
-        );
+    /// The same crawler with another view of links to dead pages.
+    #[must_use]
+    pub fn with_gone(mut self, gone: Gone) -> Self {
+        self.account.rules.gone = gone;
+        self
     }
 
-    /// Counts 1−d of a page's residual as covered and pushes d of it along the links.
-    #[inline]
-    fn expand(&mut self, residual: u64, links: &[PageId], ranking: &mut Ranking) {
-        let pushed = self.goal.damping.of_rounded_up(residual);
-        self.covered += residual - pushed;
-        self.pushes += 1;
-        let dangling = (self.dangling, &self.trust);
-        self.lost += divide(pushed, links, dangling, |page, mass| {
-            ranking.raise(page, mass);
-        });
+    /// Asserts that no mass was made or lost: O(pages). For tests, and on demand.
+    pub fn audit(&self, ranking: &Ranking) {
+        self.account.audit(|page| ranking.rank(page));
     }
 
     /// Expands fetched pages as far as the order asks before another page is fetched.
     fn settle(&mut self, links: &dyn Links, ranking: &mut Ranking) {
-        while self.covered < self.goal.mass() && self.parked_page_is_next(ranking) {
-            let (page, _) = ranking.best_parked().expect("a parked page is next");
-            let residual = ranking.take(page);
-            if let Some(&to) = self.moved.get(&page) {
-                ranking.raise(to, residual);
-                continue;
-            }
-            let mut buffer = std::mem::take(&mut self.buffer);
-            self.expand(residual, links.links_of(page, &mut buffer), ranking);
-            self.buffer = buffer;
+        while !self.account.is_met() && self.parked_page_is_next(ranking) {
+            self.expand_best(links, ranking);
         }
-        self.stuck = u64::try_from(ranking.shelved_total()).expect("masses add up to ONE");
+        let mass = |sum: u128| u64::try_from(sum).expect("masses add up to ONE");
+        let (held, shelved) = (ranking.parked_total(), ranking.shelved_total());
+        self.account.balance(mass(held), mass(shelved));
+    }
+
+    /// The best parked page gives up its residual.
+    fn expand_best(&mut self, links: &dyn Links, ranking: &mut Ranking) {
+        let (page, _) = ranking.best_parked().expect("a parked page is next");
+        if self.account.fates.next(page).is_some() {
+            return self.pass_on(page, ranking);
+        }
+        let residual = ranking.take(page);
+        let links = links.links_of(page, &mut self.buffer);
+        self.account.expand(page, residual, links, |link, mass| {
+            ranking.raise(link, mass);
+        });
+    }
+
+    /// What a moved page holds belongs to the page it stands for.
+    fn pass_on(&mut self, page: PageId, ranking: &mut Ranking) {
+        let residual = ranking.rank(page);
+        if residual > 0 && self.account.fates.next(page).is_some() {
+            ranking.take(page);
+            let end = self.account.pass_on(page, residual);
+            ranking.raise(end, residual);
+        }
     }
 
     #[inline]
@@ -139,64 +125,129 @@ impl RankMass {
             (Some((_, queued)), Push::FetchedFirst { share }) => {
                 parked >= share.of_rounded_up(queued)
             }
-            (None, _) => {
-                ranking.in_flight_count() == 0
-                    && u128::from(parked) * ranking.parked_count() as u128 > u128::from(NEGLIGIBLE)
-            }
+            (None, _) => ranking.in_flight_count() == 0 && is_worth_it(ranking),
         }
     }
 
-    /// The page turned out to stand for another: what it holds and will hold belongs there.
-    fn forward(&mut self, page: PageId, to: PageId, ranking: &mut Ranking) {
-        let mut end = to;
-        while let Some(&next) = self.moved.get(&end) {
-            end = next;
-        }
-        if end == page {
-            // A circle of redirects leads nowhere: the mass stays on the shelf.
+    /// Catches up with dead pages and undone pasts, when it is time.
+    fn catch_up(&mut self, links: &dyn Links, ranking: &mut Ranking) {
+        let idle = ranking.best_queued().is_none() && ranking.in_flight_count() == 0;
+        if !self.account.is_due(idle) {
             return;
         }
-        self.moved.insert(page, to);
-        let residual = ranking.take(page);
-        ranking.park(page);
-        ranking.raise(to, residual);
+        if self.account.must_reckon_anew() || !self.sweep(links, ranking) {
+            self.reckon_anew(links, ranking);
+        }
+        self.settle(links, ranking);
     }
+
+    /// Corrects the residuals. Returns whether that was possible.
+    fn sweep(&mut self, links: &dyn Links, ranking: &mut Ranking) -> bool {
+        let moved: Vec<PageId> = self.account.fates.moved().map(|(page, _)| page).collect();
+        for page in moved {
+            self.pass_on(page, ranking);
+        }
+        let changes = self.account.sweep(links, |page| ranking.rank(page));
+        for &(page, change) in changes.iter().flatten() {
+            let before = ranking.rank(page);
+            let after = before.wrapping_add_signed(change);
+            if after > before {
+                ranking.raise(page, after - before);
+            } else {
+                ranking.set(page, after);
+            }
+        }
+        changes.is_some()
+    }
+
+    /// Starts from the trusted pages again; whatever fetched pages hold is pushed on.
+    fn reckon_anew(&mut self, links: &dyn Links, ranking: &mut Ranking) {
+        for page in (0..ranking.page_count()).map(PageId::from_index) {
+            match ranking.place(page) {
+                Place::Queued | Place::Parked => {
+                    ranking.take(page);
+                }
+                Place::InFlight | Place::Deferred(_) | Place::Shelved => ranking.set(page, 0),
+                Place::Absent => {}
+            }
+        }
+        for (page, mass) in self.account.start_anew() {
+            ranking.raise(page, mass);
+        }
+        while is_worth_it(ranking) {
+            self.expand_best(links, ranking);
+        }
+    }
+
+    /// What became of a page is known: books it, and puts the page where it belongs.
+    fn book(&mut self, page: PageId, ranking: &mut Ranking, book: impl FnOnce(&mut Account, u64)) {
+        let residual = ranking.rank(page);
+        book(&mut self.account, residual);
+        match self.account.fates.of(page) {
+            Fate::Stored | Fate::Moved => ranking.park(page),
+            Fate::Dead => ranking.shelve(page),
+            Fate::Open => {}
+        }
+    }
+}
+
+/// Whether what parked pages hold is more than negligible.
+fn is_worth_it(ranking: &Ranking) -> bool {
+    ranking.best_parked().is_some_and(|(_, parked)| {
+        u128::from(parked) * ranking.parked_count() as u128 > u128::from(NEGLIGIBLE)
+    })
 }
 
 impl Policy for RankMass {
     fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
         match *event {
             Event::Discovered { page, .. } => {
-                let mass = self.trust.of(page);
+                let mass = self.account.discover(page);
                 if mass > 0 {
                     ranking.raise(page, mass);
                 }
                 return;
             }
-            Event::Fetched { page, links, .. } => {
+            Event::Unseen { page, links } => return self.account.foretell(page, links),
+            Event::Fetched {
+                page,
+                change,
+                links,
+            } => {
                 let residual = ranking.take(page);
                 ranking.park(page);
-                self.expand(residual, links, ranking);
+                self.account.store(page, change);
+                self.account.expand(page, residual, links, |link, mass| {
+                    ranking.raise(link, mass);
+                });
             }
             Event::Failed { page, fault } => match fault {
-                // The page was shelved when it landed: its mass is stuck.
-                Fault::Gone | Fault::Refused => {}
-                Fault::Unknown => ranking.defer(page, now.plus(RETRY_MS)),
+                Fault::Gone | Fault::Refused => self.book(page, ranking, |account, residual| {
+                    account.die(page, residual);
+                }),
+                Fault::Unknown => {
+                    self.book(page, ranking, |_, _| {});
+                    if self.account.fates.of(page) == Fate::Open {
+                        ranking.defer(page, now.plus(RETRY_MS));
+                    }
+                }
                 Fault::Lost => ranking.queue(page),
             },
-            Event::Moved { page, to } => self.forward(page, to, ranking),
+            Event::Moved { page, to } => {
+                self.book(page, ranking, |account, residual| {
+                    account.move_on(page, to, residual);
+                });
+                self.pass_on(page, ranking);
+            }
             Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
         }
+        self.account.moments.pay(self.account.fates.stored_count());
         self.settle(links, ranking);
+        self.catch_up(links, ranking);
     }
 
     fn coverage(&self) -> Option<Coverage> {
-        let stuck = self.stuck + self.lost;
-        Some(Coverage {
-            guaranteed: self.covered,
-            stuck,
-            goal: self.goal.mass(),
-        })
+        Some(self.account.coverage())
     }
 
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
@@ -204,24 +255,16 @@ impl Policy for RankMass {
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        [self.covered, self.lost, self.stuck, self.pushes]
-            .iter()
-            .try_for_each(|n| n.save(out))?;
-        self.moved.save(out)
+        self.account.save(out)
     }
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.covered = Restore::restore(saved)?;
-        self.lost = Restore::restore(saved)?;
-        self.stuck = Restore::restore(saved)?;
-        self.pushes = Restore::restore(saved)?;
-        self.moved = Restore::restore(saved)?;
-        Ok(())
+        self.account.restore(saved)
     }
 }
 
 impl CoveragePolicy for RankMass {
     fn pushes(&self) -> u64 {
-        self.pushes
+        self.account.pushes()
     }
 }

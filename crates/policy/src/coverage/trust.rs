@@ -84,17 +84,35 @@ impl Trust {
         found.map_or(0, |at| self.masses[at].1)
     }
 
-    /// Divides a mass among the trusted pages. Returns what could not be divided.
-    pub(crate) fn split(&self, mass: u64, mut give: impl FnMut(PageId, u64)) -> u64 {
-        let mut rest = mass;
-        for &(page, trusted) in self.masses.iter() {
-            let share = ((u128::from(mass) * u128::from(trusted)) >> ONE.ilog2()) as u64;
-            rest -= share;
-            if share > 0 {
-                give(page, share);
-            }
+    /// The same trust among those of the pages that can be had; none if that is no page.
+    pub(super) fn among(&self, can_be_had: impl Fn(PageId) -> bool) -> Option<Self> {
+        let had = || self.masses.iter().filter(|(page, _)| can_be_had(*page));
+        let whole: u64 = had().map(|(_, mass)| mass).sum();
+        if whole == ONE {
+            return Some(self.clone());
         }
-        rest
+        let part = |mass| (u128::from(ONE) * u128::from(mass) / u128::from(whole)) as u64;
+        let mut masses: Vec<(PageId, u64)> =
+            had().map(|&(page, mass)| (page, part(mass))).collect();
+        let rest = ONE - masses.iter().map(|(_, mass)| mass).sum::<u64>();
+        masses.first_mut()?.1 += rest;
+        Some(Self {
+            masses: masses.into(),
+        })
+    }
+
+    /// The trust that was saved, if it adds up.
+    pub(super) fn restored(masses: Vec<(PageId, u64)>) -> Option<Self> {
+        let sum = masses.iter().map(|(_, mass)| u128::from(*mass)).sum();
+        let is_sorted = masses.is_sorted_by(|a, b| a.0 < b.0);
+        (u128::from(ONE) == sum && is_sorted).then(|| Self {
+            masses: masses.into(),
+        })
+    }
+
+    /// What of a mass goes to a page that is trusted with a part of all.
+    pub(super) fn share(mass: u64, trusted: u64) -> u64 {
+        ((u128::from(mass) * u128::from(trusted)) >> ONE.ilog2()) as u64
     }
 }
 
@@ -109,10 +127,13 @@ mod tests {
             let pages = weights.iter().enumerate().map(|(i, w)| (PageId::from_index(i), *w));
             let trust = Trust::weighted(pages.collect()).unwrap();
             prop_assert_eq!(trust.masses().iter().map(|(_, mass)| mass).sum::<u64>(), ONE);
-            let mut given = 0;
-            let rest = trust.split(mass, |_, share| given += share);
-            prop_assert_eq!(given + rest, mass);
+            let shares = trust.masses().iter().map(|(_, trusted)| Trust::share(mass, *trusted));
+            let rest = mass - shares.sum::<u64>();
             prop_assert!(rest <= weights.len() as u64, "less than a unit a page is left");
+            let odd = trust.among(|page| page.index() % 2 == 1);
+            prop_assert_eq!(odd.is_some(), weights.len() > 1);
+            let odd = odd.map_or(ONE, |odd| odd.masses().iter().map(|(_, mass)| mass).sum::<u64>());
+            prop_assert_eq!(odd, ONE);
         }
     }
 

@@ -7,19 +7,20 @@
 //! The paper's "top window%" is read as a share of the known unfetched pages (`of=frontier`) or,
 //! as the slides' round counts suggest, of the pages fetched so far (`of=fetched`).
 //!
-//! Masses are integers: covered + residuals + lost = ONE after every event.
+//! What is covered and what moves where is for the [account](super::account) to say, in integers.
+//! It learns of dead pages at the end of a round, when all links are read anyway.
 //!
-//! Cost: O(frontier + links of fetched pages) a round; 17 bytes a page.
+//! Cost: O(frontier + links of fetched pages) a round; 25 bytes and 3 bits a page.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use turnstone_frontier::{
     Coverage, Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
 };
 
-use super::{CoveragePolicy, Dangling, Goal, NEGLIGIBLE, RETRY_MS, Trust, divide};
-use crate::mass::ONE;
+use super::account::{Account, Rules};
+use super::fates::Fate;
+use super::{CoveragePolicy, Dangling, Goal, Gone, NEGLIGIBLE, RETRY_MS, Trust};
 
 /// What the window is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +61,16 @@ enum Stage {
     Frontier,
     /// It is in the window and has not come back.
     Window,
-    Fetched,
-    /// It can never be fetched: its mass is stuck.
-    Stuck,
-    /// It stands for another page, which gets its mass.
-    Moved,
+    /// It is stored, or stands for another page.
+    Settled,
+    /// It cannot be had.
+    Dead,
 }
 
 impl Stage {
     fn restored(number: u8) -> io::Result<Self> {
-        use Stage::{Fetched, Frontier, Moved, Stuck, Unseen, Window};
-        let stages = [Unseen, Frontier, Window, Fetched, Stuck, Moved];
+        use Stage::{Dead, Frontier, Settled, Unseen, Window};
+        let stages = [Unseen, Frontier, Window, Settled, Dead];
         let found = stages.into_iter().find(|stage| *stage as u8 == number);
         found.ok_or_else(|| corrupt("a page at no known stage"))
     }
@@ -79,27 +79,91 @@ impl Stage {
 /// The Windowed RankMass crawler.
 #[derive(Debug)]
 pub struct WindowedRankMass {
-    trust: Trust,
-    goal: Goal,
     window: Window,
-    dangling: Dangling,
+    account: Account,
+    board: Board,
+    /// Pages of the window that have not come back.
+    pending: u64,
+    rounds: u64,
+}
+
+/// Who holds what.
+#[derive(Debug)]
+struct Board {
+    sweep: Sweep,
     /// By page.
     residuals: Vec<u64>,
     stages: Vec<Stage>,
     /// Pages at stage `Frontier`, in no order.
     frontier: Vec<PageId>,
-    /// Pages of the window that have not come back.
-    pending: u64,
-    fetched: u64,
-    covered: u64,
-    lost: u64,
-    stuck: u64,
-    pushes: u64,
-    rounds: u64,
-    /// Where pages at stage `Moved` have moved, in one step.
-    moved: BTreeMap<PageId, PageId>,
+    /// What pages at stage `Settled` hold, those at stage `Dead`, and all others.
+    held: u64,
+    shelved: u64,
+    open: u64,
     /// By page, only during a sweep: what it was given.
     incoming: Vec<u64>,
+}
+
+impl Board {
+    fn receive(&mut self, page: PageId, mass: u64) {
+        self.meet(page);
+        *self.total_of(page) += mass;
+        match self.sweep {
+            Sweep::Simultaneous if !self.incoming.is_empty() => {
+                self.incoming[page.index()] += mass;
+            }
+            Sweep::Simultaneous | Sweep::InPlace => self.residuals[page.index()] += mass,
+        }
+    }
+
+    /// A page with mass is one to ask for.
+    fn meet(&mut self, page: PageId) {
+        if self.stages[page.index()] == Stage::Unseen {
+            self.stages[page.index()] = Stage::Frontier;
+            self.frontier.push(page);
+        }
+    }
+
+    /// The sum in which a page's residual is; for an open page, one that nobody reads.
+    fn total_of(&mut self, page: PageId) -> &mut u64 {
+        match self.stages[page.index()] {
+            Stage::Settled => &mut self.held,
+            Stage::Dead => &mut self.shelved,
+            Stage::Unseen | Stage::Frontier | Stage::Window => &mut self.open,
+        }
+    }
+
+    fn set(&mut self, page: PageId, residual: u64) {
+        let before = std::mem::replace(&mut self.residuals[page.index()], residual);
+        let total = self.total_of(page);
+        *total = *total - before + residual;
+        if residual > 0 {
+            self.meet(page);
+        }
+    }
+
+    fn take(&mut self, page: PageId) -> u64 {
+        let residual = self.residuals[page.index()];
+        self.set(page, 0);
+        residual
+    }
+
+    /// What the page holds stays with it at another stage. Returns the one before.
+    fn pass_to(&mut self, page: PageId, stage: Stage) -> Stage {
+        let residual = self.residuals[page.index()];
+        *self.total_of(page) -= residual;
+        let before = std::mem::replace(&mut self.stages[page.index()], stage);
+        *self.total_of(page) += residual;
+        before
+    }
+
+    fn clear(&mut self) {
+        self.residuals.fill(0);
+        (self.held, self.shelved, self.open) = (0, 0, 0);
+        for page in self.frontier.drain(..) {
+            self.stages[page.index()] = Stage::Unseen;
+        }
+    }
 }
 
 impl WindowedRankMass {
@@ -109,24 +173,34 @@ impl WindowedRankMass {
             window.share > 0.0 && window.share <= 1.0,
             "a window is a share"
         );
-        Self {
-            trust,
+        let rules = Rules {
             goal,
-            window,
             dangling,
-            residuals: Vec::new(),
-            stages: Vec::new(),
-            frontier: Vec::new(),
+            gone: Gone::Skip,
+        };
+        Self {
+            window,
+            account: Account::new(trust, rules),
+            board: Board {
+                sweep: window.sweep,
+                residuals: Vec::new(),
+                stages: Vec::new(),
+                frontier: Vec::new(),
+                held: 0,
+                shelved: 0,
+                open: 0,
+                incoming: Vec::new(),
+            },
             pending: 0,
-            fetched: 0,
-            covered: 0,
-            lost: 0,
-            stuck: 0,
-            pushes: 0,
             rounds: 0,
-            moved: BTreeMap::new(),
-            incoming: Vec::new(),
         }
+    }
+
+    /// The same crawler with another view of links to dead pages.
+    #[must_use]
+    pub fn with_gone(mut self, gone: Gone) -> Self {
+        self.account.rules.gone = gone;
+        self
     }
 
     /// How many rounds were begun.
@@ -136,158 +210,162 @@ impl WindowedRankMass {
 
     /// Asserts that no mass was made or lost: O(pages). For tests, and on demand.
     pub fn audit(&self) {
-        let held: u64 = self.residuals.iter().sum();
-        let undiscovered: u64 = self
-            .trust
-            .masses()
-            .iter()
-            .filter(|(page, _)| page.index() >= self.residuals.len())
-            .map(|(_, mass)| mass)
-            .sum();
-        assert_eq!(
-            self.covered + self.lost + held + undiscovered,
-            ONE,
-            "mass must be conserved"
-        );
-    }
-
-    fn receive(&mut self, mut page: PageId, mass: u64) {
-        if self.stages[page.index()] == Stage::Moved {
-            page = self.moved[&page];
-        }
-        match self.stages[page.index()] {
-            Stage::Unseen => {
-                self.stages[page.index()] = Stage::Frontier;
-                self.frontier.push(page);
-            }
-            Stage::Stuck => self.stuck += mass,
-            Stage::Frontier | Stage::Window | Stage::Fetched => {}
-            Stage::Moved => unreachable!("moves are kept to one step"),
-        }
-        match self.window.sweep {
-            Sweep::Simultaneous => self.incoming[page.index()] += mass,
-            Sweep::InPlace => self.residuals[page.index()] += mass,
-        }
+        self.account
+            .audit(|page| self.board.residuals[page.index()]);
     }
 
     /// Hands out the best of the frontier; with an empty frontier, sweeps on alone.
     fn begin_round(&mut self, links: &dyn Links, ranking: &mut Ranking) {
-        while self.pending == 0 && self.covered < self.goal.mass() {
-            self.rounds += 1;
-            if self.frontier.is_empty() {
-                if self.held_by_fetched() <= NEGLIGIBLE {
+        while self.pending == 0 && !self.account.is_met() {
+            if self.board.frontier.is_empty() {
+                if self.board.held > NEGLIGIBLE {
+                    self.rounds += 1;
+                    self.sweep(links);
+                } else if self.account.is_due(true) {
+                    self.catch_up(links);
+                } else {
                     return;
                 }
-                self.sweep(links);
                 continue;
             }
+            self.rounds += 1;
             for page in self.take_window() {
-                self.stages[page.index()] = Stage::Window;
+                self.board.stages[page.index()] = Stage::Window;
                 self.pending += 1;
-                ranking.set(page, self.residuals[page.index()]);
+                ranking.set(page, self.board.residuals[page.index()]);
             }
         }
     }
 
     /// The best pages of the frontier, as many as the window asks for.
     fn take_window(&mut self) -> Vec<PageId> {
+        let (frontier, fetched) = (&mut self.board.frontier, self.account.fates.stored_count());
         let (share, whole) = match self.window.of {
-            WindowOf::Frontier => (self.window.share, self.frontier.len() as u64),
+            WindowOf::Frontier => (self.window.share, frontier.len() as u64),
             // Nothing fetched yet: the store starts with the trusted pages.
-            WindowOf::Fetched if self.fetched == 0 => (1.0, self.frontier.len() as u64),
-            WindowOf::Fetched => (self.window.share, self.fetched),
+            WindowOf::Fetched if fetched == 0 => (1.0, frontier.len() as u64),
+            WindowOf::Fetched => (self.window.share, fetched),
         };
         // Tolerant of 0.1 * 30 being a little more than 3.
         let wanted = (share * whole as f64 - 1e-9).ceil().max(1.0) as usize;
-        let residuals = &self.residuals;
+        let residuals = &self.board.residuals;
         let better =
             |a: &PageId, b: &PageId| (residuals[b.index()], *a).cmp(&(residuals[a.index()], *b));
-        if wanted < self.frontier.len() {
-            self.frontier.select_nth_unstable_by(wanted - 1, better);
+        if wanted < frontier.len() {
+            frontier.select_nth_unstable_by(wanted - 1, better);
         }
-        let taken = wanted.min(self.frontier.len());
-        self.frontier.drain(..taken).collect()
+        let taken = wanted.min(frontier.len());
+        frontier.drain(..taken).collect()
     }
 
     /// Every fetched page gives up its residual.
     fn sweep(&mut self, links: &dyn Links) {
         let mut buffer = Vec::new();
         if self.window.sweep == Sweep::Simultaneous {
-            self.incoming.resize(self.residuals.len(), 0);
+            self.board.incoming.resize(self.board.residuals.len(), 0);
         }
-        for index in 0..self.residuals.len() {
-            if self.stages[index] == Stage::Fetched && self.residuals[index] > 0 {
-                let residual = std::mem::take(&mut self.residuals[index]);
-                let page = PageId::from_index(index);
-                self.expand(residual, links.links_of(page, &mut buffer));
+        for page in (0..self.board.residuals.len()).map(PageId::from_index) {
+            let holds = self.board.residuals[page.index()] > 0;
+            if holds && self.account.fates.of(page) == Fate::Stored {
+                let residual = self.board.take(page);
+                let links = links.links_of(page, &mut buffer);
+                self.account.expand(page, residual, links, |link, mass| {
+                    self.board.receive(link, mass);
+                });
             }
         }
-        if self.window.sweep == Sweep::Simultaneous {
-            for (residual, incoming) in self.residuals.iter_mut().zip(&mut self.incoming) {
-                *residual += std::mem::take(incoming);
+        let incoming = std::mem::take(&mut self.board.incoming);
+        for (residual, incoming) in self.board.residuals.iter_mut().zip(incoming) {
+            *residual += incoming;
+        }
+        self.pass_on();
+        self.balance();
+    }
+
+    /// What moved pages hold belongs to the pages they stand for.
+    fn pass_on(&mut self) {
+        let moved: Vec<PageId> = self.account.fates.moved().map(|(page, _)| page).collect();
+        for page in moved {
+            self.pass_on_from(page);
+        }
+    }
+
+    fn pass_on_from(&mut self, page: PageId) {
+        let residual = self.board.take(page);
+        if residual > 0 {
+            let end = self.account.pass_on(page, residual);
+            self.board.receive(end, residual);
+        }
+    }
+
+    /// Learns of dead pages, or starts anew where the past was undone.
+    fn catch_up(&mut self, links: &dyn Links) {
+        self.pass_on();
+        if !self.account.must_reckon_anew() {
+            let residuals = &self.board.residuals;
+            let changes = self.account.sweep(links, |page| residuals[page.index()]);
+            if let Some(changes) = changes {
+                for (page, change) in changes {
+                    let before = self.board.residuals[page.index()];
+                    self.board.set(page, before.wrapping_add_signed(change));
+                }
+                self.pass_on();
+                return self.balance();
             }
         }
-    }
-
-    fn expand(&mut self, residual: u64, links: &[PageId]) {
-        let pushed = self.goal.damping.of_rounded_up(residual);
-        self.covered += residual - pushed;
-        self.pushes += 1;
-        let trust = self.trust.clone();
-        let dangling = (self.dangling, &trust);
-        self.lost += divide(pushed, links, dangling, |page, mass| {
-            self.receive(page, mass);
-        });
-    }
-
-    fn held_by_fetched(&self) -> u64 {
-        let held = self.residuals.iter().zip(&self.stages);
-        held.filter(|(_, stage)| **stage == Stage::Fetched)
-            .map(|(residual, _)| residual)
-            .sum()
-    }
-
-    /// The page stands for another: what it holds and will be given belongs there.
-    fn forward(&mut self, page: PageId, to: PageId, links: &dyn Links, ranking: &mut Ranking) {
-        let end = self.moved.get(&to).copied().unwrap_or(to);
-        if end == page {
-            // A circle of redirects leads nowhere.
-            return self.settle(page, Stage::Stuck, links, ranking);
+        self.board.clear();
+        for (page, mass) in self.account.start_anew() {
+            self.board.set(page, mass);
         }
-        for target in self.moved.values_mut().filter(|target| **target == page) {
-            *target = end;
+        self.pass_on();
+        self.balance();
+        while self.board.held > NEGLIGIBLE {
+            self.sweep(links);
         }
-        self.moved.insert(page, end);
-        let residual = std::mem::take(&mut self.residuals[page.index()]);
-        self.residuals[end.index()] += residual;
-        match self.stages[end.index()] {
-            Stage::Unseen => {
-                self.stages[end.index()] = Stage::Frontier;
-                self.frontier.push(end);
-            }
-            Stage::Stuck => self.stuck += residual,
-            Stage::Frontier | Stage::Window | Stage::Fetched | Stage::Moved => {}
-        }
-        self.settle(page, Stage::Moved, links, ranking);
     }
 
-    /// A page of the window came back; perhaps the round is over.
-    fn settle(&mut self, page: PageId, stage: Stage, links: &dyn Links, ranking: &mut Ranking) {
+    /// What became of a page is known, unless there is no verdict: books it. Perhaps it ends the
+    /// round.
+    fn book(
+        &mut self,
+        page: PageId,
+        (links, ranking): (&dyn Links, &mut Ranking),
+        book: impl FnOnce(&mut Account, u64),
+    ) {
         ranking.take(page);
-        let before = std::mem::replace(&mut self.stages[page.index()], stage);
+        book(&mut self.account, self.board.residuals[page.index()]);
+        self.account.moments.pay(self.account.fates.stored_count());
+        let stage = match self.account.fates.of(page) {
+            Fate::Dead => Stage::Dead,
+            Fate::Stored | Fate::Moved | Fate::Open => Stage::Settled,
+        };
+        let before = self.board.pass_to(page, stage);
         match before {
             Stage::Window => self.pending -= 1,
-            Stage::Frontier => self.frontier.retain(|other| *other != page),
-            Stage::Unseen | Stage::Fetched | Stage::Stuck | Stage::Moved => {}
+            Stage::Frontier => self.board.frontier.retain(|other| *other != page),
+            Stage::Unseen | Stage::Settled | Stage::Dead => {}
         }
-        if stage == Stage::Fetched && before != Stage::Fetched {
-            self.fetched += 1;
+        if self.account.fates.next(page).is_some() {
+            self.pass_on_from(page);
         }
-        if stage == Stage::Stuck && before != Stage::Stuck {
-            self.stuck += self.residuals[page.index()];
-        }
+        self.balance();
         if before == Stage::Window && self.pending == 0 {
             self.sweep(links);
+            let is_cheap = !self.account.must_reckon_anew();
+            if self.account.is_behind() && (is_cheap || self.account.is_due(false)) {
+                self.catch_up(links);
+            }
+        }
+        self.go_on(links, ranking);
+    }
+
+    fn balance(&mut self) {
+        self.account.balance(self.board.held, self.board.shelved);
+    }
+
+    /// Begins a round if none is under way and all trusted pages are known.
+    fn go_on(&mut self, links: &dyn Links, ranking: &mut Ranking) {
+        if self.pending == 0 && self.account.early.is_empty() {
             self.begin_round(links, ranking);
         }
     }
@@ -297,95 +375,89 @@ impl Policy for WindowedRankMass {
     fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
         match *event {
             Event::Discovered { page, .. } => {
-                let mass = self.trust.of(page);
-                self.residuals.push(mass);
-                self.stages.push(if mass > 0 {
-                    Stage::Frontier
-                } else {
-                    Stage::Unseen
-                });
+                let mass = self.account.discover(page);
+                self.board.residuals.push(0);
+                self.board.stages.push(Stage::Unseen);
                 if mass > 0 {
-                    self.frontier.push(page);
-                    if self.frontier.len() == self.trust.masses().len() {
-                        self.begin_round(links, ranking);
-                    }
+                    self.board.set(page, mass);
+                    self.go_on(links, ranking);
                 }
             }
-            Event::Fetched { page, .. } => self.settle(page, Stage::Fetched, links, ranking),
+            Event::Unseen { page, links } => self.account.foretell(page, links),
+            Event::Fetched { page, change, .. } => {
+                self.book(page, (links, ranking), |account, _| {
+                    account.store(page, change);
+                });
+            }
             Event::Failed { page, fault } => match fault {
-                Fault::Gone | Fault::Refused => self.settle(page, Stage::Stuck, links, ranking),
-                Fault::Unknown => ranking.defer(page, now.plus(RETRY_MS)),
+                Fault::Gone | Fault::Refused => {
+                    self.book(page, (links, ranking), |account, residual| {
+                        account.die(page, residual);
+                    });
+                }
+                Fault::Unknown if self.account.fates.of(page) == Fate::Open => {
+                    ranking.defer(page, now.plus(RETRY_MS));
+                }
+                // Of a page that came once before, this is no news.
+                Fault::Unknown => {
+                    ranking.take(page);
+                }
                 Fault::Lost => ranking.queue(page),
             },
-            Event::Moved { page, to } => self.forward(page, to, links, ranking),
+            Event::Moved { page, to } => self.book(page, (links, ranking), |account, residual| {
+                account.move_on(page, to, residual);
+            }),
             Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
         }
     }
 
     fn coverage(&self) -> Option<Coverage> {
-        let stuck = self.stuck + self.lost;
-        Some(Coverage {
-            guaranteed: self.covered,
-            stuck,
-            goal: self.goal.mass(),
-        })
+        Some(self.account.coverage())
     }
 
     fn residual(&self, page: PageId, _: &Ranking) -> Option<u64> {
-        self.residuals.get(page.index()).copied()
+        self.board.residuals.get(page.index()).copied()
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.residuals.save(out)?;
-        self.stages
-            .iter()
-            .map(|stage| *stage as u8)
-            .collect::<Vec<u8>>()
-            .save(out)?;
-        self.frontier.save(out)?;
-        let numbers = [
-            self.pending,
-            self.fetched,
-            self.covered,
-            self.lost,
-            self.stuck,
-        ];
-        numbers.iter().try_for_each(|number| number.save(out))?;
-        self.pushes.save(out)?;
-        self.rounds.save(out)?;
-        self.moved.save(out)
+        self.account.save(out)?;
+        self.board.residuals.save(out)?;
+        let stages = self.board.stages.iter().map(|stage| *stage as u8);
+        stages.collect::<Vec<u8>>().save(out)?;
+        self.board.frontier.save(out)?;
+        [self.board.held, self.board.shelved, self.board.open].save(out)?;
+        self.pending.save(out)?;
+        self.rounds.save(out)
     }
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.residuals = Restore::restore(saved)?;
+        self.account.restore(saved)?;
+        self.board.residuals = Restore::restore(saved)?;
         let stages: Vec<u8> = Restore::restore(saved)?;
-        self.stages = stages
+        self.board.stages = stages
             .into_iter()
             .map(Stage::restored)
             .collect::<io::Result<_>>()?;
-        self.frontier = Restore::restore(saved)?;
-        if self.stages.len() != self.residuals.len()
-            || self
-                .frontier
-                .iter()
-                .any(|page| page.index() >= self.stages.len())
+        self.board.frontier = Restore::restore(saved)?;
+        let totals: Vec<u64> = Restore::restore(saved)?;
+        let [held, shelved, open] = totals[..] else {
+            return Err(corrupt("totals that are not three"));
+        };
+        (self.board.held, self.board.shelved, self.board.open) = (held, shelved, open);
+        let known = self.board.stages.len();
+        if known != self.board.residuals.len()
+            || self.board.frontier.iter().any(|page| page.index() >= known)
         {
             return Err(corrupt("a frontier with a page that is not known"));
         }
         self.pending = Restore::restore(saved)?;
-        self.fetched = Restore::restore(saved)?;
-        self.covered = Restore::restore(saved)?;
-        self.lost = Restore::restore(saved)?;
-        self.stuck = Restore::restore(saved)?;
-        self.pushes = Restore::restore(saved)?;
         self.rounds = Restore::restore(saved)?;
-        self.moved = Restore::restore(saved)?;
         Ok(())
     }
 }
 
 impl CoveragePolicy for WindowedRankMass {
     fn pushes(&self) -> u64 {
-        self.pushes
+        self.account.pushes()
     }
 }

@@ -358,6 +358,7 @@ impl Policy for Bandit {
             | Event::Failed { .. }
             | Event::Moved { .. }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. } => {}
         }
     }

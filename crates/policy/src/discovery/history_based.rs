@@ -105,6 +105,7 @@ pub(crate) fn settle(event: &Event<'_>, ranking: &mut Ranking) {
         }
         Event::Discovered { .. }
         | Event::Held { .. }
+        | Event::Unseen { .. }
         | Event::Hinted { .. }
         | Event::Round { .. } => {}
     }
@@ -131,6 +132,7 @@ impl<S: Statistic> Policy for HistoryBased<S> {
             Event::Failed { .. }
             | Event::Moved { .. }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. } => {}
         }
     }

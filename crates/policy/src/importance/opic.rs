@@ -322,7 +322,10 @@ impl Policy for Opic {
     fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
         match *event {
             Event::Discovered { page, host, .. } => return self.introduce(page, host, ranking),
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
+            Event::Held { .. }
+            | Event::Unseen { .. }
+            | Event::Hinted { .. }
+            | Event::Round { .. } => return,
             Event::Fetched { .. } | Event::Failed { .. } | Event::Moved { .. } => {
                 self.begin(ranking);
             }
@@ -347,6 +350,7 @@ impl Policy for Opic {
             Event::Moved { page, to } => self.forward(page, to, ranking),
             Event::Discovered { .. }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. }
             | Event::Round { .. } => {}
         }

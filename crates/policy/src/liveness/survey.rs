@@ -162,6 +162,7 @@ impl Survey {
             },
             Event::Discovered { .. }
             | Event::Held { .. }
+            | Event::Unseen { .. }
             | Event::Hinted { .. }
             | Event::Round { .. } => Learnt::default(),
         }

@@ -34,6 +34,8 @@ struct Masses<'a> {
     trust: &'a Trust,
     damping: Fraction,
     residual: Vec<u64>,
+    /// All that was ever expanded at a page: what it gave is a function of this.
+    expanded: Vec<u128>,
     fetched: Vec<bool>,
     covered: u64,
     leak: bool,
@@ -49,6 +51,7 @@ impl<'a> Masses<'a> {
             residual: pages
                 .map(|index| trust.of(PageId::from_index(index)))
                 .collect(),
+            expanded: vec![0; web.page_count()],
             fetched: vec![false; web.page_count()],
             covered: 0,
             leak,
@@ -58,24 +61,35 @@ impl<'a> Masses<'a> {
     /// What a page gives to each page, once its mass is taken out.
     fn expand(&mut self, page: usize) -> Vec<(usize, u64)> {
         let mass = std::mem::take(&mut self.residual[page]);
-        let pushed = self.damping.of_rounded_up(mass);
-        self.covered += mass - pushed;
+        let before = self.expanded[page];
+        let after = before + u128::from(mass);
+        self.expanded[page] = after;
+        let damping = self.damping;
+        // A function of what was pushed, summed over whole ones and the rest.
+        let grown = |share: &dyn Fn(u64) -> u64| {
+            let pushed = |expanded| u128::from(share(damping.of_rounded_up(expanded)));
+            let all = |expanded: u128| {
+                let (wholes, rest) = (expanded / u128::from(ONE), expanded % u128::from(ONE));
+                wholes * pushed(ONE) + pushed(rest as u64)
+            };
+            (all(after) - all(before)) as u64
+        };
+        self.covered += mass - grown(&|pushed| pushed);
         let links = &self.web.0[page];
         if links.is_empty() && self.leak {
             return Vec::new();
         }
         if links.is_empty() {
-            let part =
-                |trusted: u64| (u128::from(pushed) * u128::from(trusted) / u128::from(ONE)) as u64;
+            let part = |trusted: u64| {
+                grown(&|pushed| (u128::from(pushed) * u128::from(trusted) / u128::from(ONE)) as u64)
+            };
             let trusted = self.trust.masses().iter();
             return trusted
                 .map(|(page, mass)| (page.index(), part(*mass)))
                 .collect();
         }
-        links
-            .iter()
-            .map(|link| (link.index(), pushed / links.len() as u64))
-            .collect()
+        let share = grown(&|pushed| pushed / links.len() as u64);
+        links.iter().map(|link| (link.index(), share)).collect()
     }
 
     fn give(&mut self, gifts: Vec<(usize, u64)>) {
