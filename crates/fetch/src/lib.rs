@@ -48,6 +48,7 @@ mod retry_after;
 pub mod robots;
 mod room;
 pub mod scope;
+mod shortfall;
 pub mod sitemap;
 pub mod soft404;
 mod tls;
@@ -75,6 +76,7 @@ pub use message::{
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
 pub use room::Room;
+pub use shortfall::{Shortfall, ShortfallCause};
 pub use tls::{Tls, TlsError, Verification};
 pub use turn::{Spacing, Turn};
 pub use url::Url;
