@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::Semaphore;
-use turnstone_fetch::html::{LinkKind, PageInput, PageLimits, read_page};
+use turnstone_fetch::html::{LinkKind, PageInput, PageLimits, Unseen, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
@@ -286,7 +286,8 @@ fn read_body(
                 body,
                 agent: reading.agent,
             };
-            let page = read_page(input, reading.pages);
+            let mut page = read_page(input, reading.pages);
+            page.cuts.body = response.shortfall(&decoded);
             let soft = reading
                 .surveys
                 .then(|| Box::new(PageFacts::of_page(url, url, response.status, &page)));
@@ -305,6 +306,7 @@ fn read_body(
                 facts.detail = "nofollow: its links were not taken".to_owned();
                 return (Vec::new(), soft);
             }
+            missed(facts, page.cuts.unseen_links());
             let links = page
                 .links
                 .into_iter()
@@ -320,6 +322,7 @@ fn read_body(
             };
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
+            missed(facts, list.unseen_links());
             let entries = list.entries.into_iter().map(|entry| {
                 let date = entry.lastmod_s.and_then(|date| u64::try_from(date).ok());
                 (entry.url, date)
@@ -331,6 +334,18 @@ fn read_body(
             (Vec::new(), None)
         }
     }
+}
+
+/// Links that a limit cut are counted: what nobody saw is not proven to be stored.
+fn missed(facts: &mut Facts, unseen: Unseen) {
+    let (count, words) = match unseen {
+        Unseen::None => return,
+        Unseen::AtMost(1) => (1, "1 link".to_owned()),
+        Unseen::AtMost(count) => (count, format!("up to {count} links")),
+        Unseen::Unbounded => (Facts::UNBOUNDED, "nobody knows how many links".to_owned()),
+    };
+    facts.unseen_links = count;
+    facts.detail = format!("a limit cut the page: {words} could not be seen");
 }
 
 /// What is not a page with text is the same only if its bytes are.

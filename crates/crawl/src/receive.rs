@@ -225,9 +225,11 @@ impl<P: Policy> Asker<P> {
         self.heard(host, mood.kind(), &format!("answers {}", answer.status));
         let mut facts = std::mem::take(&mut answer.facts);
         facts.class = class;
-        if !detail.is_empty() {
-            facts.detail = detail;
-        }
+        facts.detail = match (detail.is_empty(), facts.detail.is_empty()) {
+            (true, _) => facts.detail,
+            (false, true) => detail,
+            (false, false) => format!("{detail}; {}", facts.detail),
+        };
         match verdict {
             Verdict::Fetched => self.fetched(page, facts, &answer.links),
             Verdict::NotModified => self.not_modified(page, facts),

@@ -46,6 +46,7 @@ mod redirect;
 mod retry_after;
 pub mod robots;
 mod room;
+mod shortfall;
 pub mod sitemap;
 pub mod soft404;
 mod tls;
@@ -71,6 +72,7 @@ pub use message::{
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
 pub use room::Room;
+pub use shortfall::{Shortfall, ShortfallCause};
 pub use tls::{Tls, TlsError, Verification};
 pub use turn::{Spacing, Turn};
 pub use turnstone_urls as urls;

@@ -275,7 +275,11 @@ impl<P: Policy> State<P> {
                     outcome.facts.unseen_links
                 };
                 if unseen > 0 {
-                    // UNSEEN
+                    let event = Event::Unseen {
+                        page,
+                        links: unseen,
+                    };
+                    self.observe(&event, tick, links);
                 }
                 let event = Event::Fetched {
                     page,

@@ -1,7 +1,6 @@
 //! What the tokens of a page add up to: the sink behind the tokenizer.
 //!
-//! Links are kept as written, with their kind, until the end of the page, because the first
-//! `<base>` counts for links before it too. The sink also plays the small part of the tree builder
+//! Links are kept as written until the end of the page (`raw_links`). The sink also plays the small part of the tree builder
 //! that matters to a tokenizer: which elements hold raw text, and whether we are inside SVG or
 //! MathML, where they do not.
 //!
@@ -14,7 +13,9 @@ use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
 
 use super::elements::{RawText, is_inline, leaves_foreign, names_a_list, opens_raw_text, rel_of};
 use super::fingerprint::WordStream;
-use super::page::{LinkKind, PageLimits};
+use super::link::LinkKind;
+use super::page::PageLimits;
+use super::raw_links::{RawLinks, Written};
 use super::refresh::parse_refresh;
 use super::srcset::parse_srcset;
 use super::tag::{Attributes, Markup, Tag};
@@ -22,15 +23,6 @@ use crate::robots::tags::PageWishes;
 
 /// How many nested SVG and MathML islands are told apart.
 const ISLANDS_MAX: usize = 64;
-
-/// A link as it stands in the page.
-pub(super) struct RawLink {
-    pub(super) kind: LinkKind,
-    pub(super) href: String,
-    pub(super) rel: String,
-    /// For a refresh: after how many seconds.
-    pub(super) seconds: u64,
-}
 
 /// How the next bytes are to be read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,9 +44,7 @@ enum Island {
 pub(super) struct Collector {
     limits: PageLimits,
     agent: String,
-    pub(super) links: Vec<RawLink>,
-    pub(super) links_dropped: u64,
-    pub(super) urls_too_long: u64,
+    pub(super) links: RawLinks,
     pub(super) tags_left_out: u64,
     pub(super) base: Option<String>,
     pub(super) title: Option<String>,
@@ -73,9 +63,7 @@ impl Collector {
         Collector {
             limits: limits.clone(),
             agent: agent.to_owned(),
-            links: Vec::new(),
-            links_dropped: 0,
-            urls_too_long: 0,
+            links: RawLinks::new(limits),
             tags_left_out: 0,
             base: None,
             title: None,
@@ -206,36 +194,27 @@ impl Collector {
             .is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh"))
             && let Some((seconds, Some(target))) = parse_refresh(content)
         {
-            self.push(LinkKind::Refresh, target, String::new(), seconds);
+            self.push(LinkKind::Refresh, target, "", seconds);
         }
     }
 
     fn simple(&mut self, kind: LinkKind, attributes: Attributes<'_>, attr: &str) {
         if let Some(href) = attributes.get(attr) {
-            self.push(kind, href, rel_of(attributes), 0);
+            self.push(kind, href, &rel_of(attributes), 0);
         }
     }
 
     fn srcset(&mut self, kind: LinkKind, attributes: Attributes<'_>, attr: &str) {
         if let Some(value) = attributes.get(attr) {
             for candidate in parse_srcset(value) {
-                self.push(kind, candidate.url, rel_of(attributes), 0);
+                self.push(kind, candidate.url, &rel_of(attributes), 0);
             }
         }
     }
 
-    fn push(&mut self, kind: LinkKind, href: &str, rel: String, seconds: u64) {
-        if href.len() > self.limits.urls.bytes_max {
-            self.urls_too_long += 1;
-        } else if self.links.len() >= self.limits.links_max {
-            self.links_dropped += 1;
-        } else {
-            self.links.push(RawLink {
-                kind,
-                href: href.to_owned(),
-                rel,
-                seconds,
-            });
+    fn push(&mut self, kind: LinkKind, href: &str, rel: &str, seconds: u64) {
+        if self.limits.links.has(kind) {
+            self.links.push(Written { kind, href, rel }, seconds);
         }
     }
 

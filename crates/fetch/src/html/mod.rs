@@ -9,14 +9,21 @@
 //! Not here: scripts are not run, so what only they write is not seen; `noscript` is.
 
 mod collect;
+mod cuts;
 mod elements;
 pub mod encoding;
 mod fingerprint;
+mod link;
 mod page;
+mod raw_links;
 pub mod refresh;
+mod resolve;
 mod scan;
 pub mod srcset;
 mod tag;
 
+pub use cuts::{Cuts, LINK_BYTES_MIN, Unseen};
 pub use fingerprint::{Fingerprint, simhash_distance};
-pub use page::{Cuts, Link, LinkKind, Page, PageInput, PageLimits, Refresh, read_page};
+pub use link::{Link, LinkKind, LinksWanted, Refresh};
+pub use page::{LINKS_BYTES_MAX, Page, PageInput, PageLimits, read_page};
+pub use resolve::LINK_BYTES;

@@ -54,8 +54,10 @@ pub(super) fn scan(text: &str, collector: Collector, limits: &PageLimits) -> Col
         rest = later;
         let may_pass = mode == Mode::Markup && settled;
         match &piece {
-            Piece::LeftOut(_) => {
-                sink.note_left_out_tag();
+            Piece::LeftOut { is_tag, .. } => {
+                if *is_tag {
+                    sink.note_left_out_tag();
+                }
                 // What was open before the tag must not go on behind it. This makes no token.
                 if mode == Mode::Markup {
                     queue.push_back(StrTendril::from_slice("</>"));
@@ -121,8 +123,11 @@ enum Piece<'a> {
     /// A CDATA section, but for its end.
     Cdata(usize),
     Tag(Walked<'a>),
-    /// A tag that is too much.
-    LeftOut(usize),
+    /// A tag that is too much, or one that never ends and so is none.
+    LeftOut {
+        bytes: usize,
+        is_tag: bool,
+    },
 }
 
 impl Piece<'_> {
@@ -134,7 +139,7 @@ impl Piece<'_> {
             | Piece::Raw(bytes)
             | Piece::Construct(bytes)
             | Piece::Cdata(bytes)
-            | Piece::LeftOut(bytes) => *bytes,
+            | Piece::LeftOut { bytes, .. } => *bytes,
         }
     }
 }
@@ -165,7 +170,10 @@ fn tag_piece<'a>(
     if fits {
         Piece::Tag(tag)
     } else {
-        Piece::LeftOut(tag.bytes)
+        Piece::LeftOut {
+            bytes: tag.bytes,
+            is_tag: tag.closed,
+        }
     }
 }
 
@@ -327,8 +335,9 @@ mod tests {
     fn facts(found: Collector) -> impl PartialEq + std::fmt::Debug {
         let links: Vec<_> = found
             .links
-            .into_iter()
-            .map(|link| (link.kind, link.href, link.rel, link.seconds))
+            .iter()
+            .enumerate()
+            .map(|(number, link)| format!("{link:?} {:?}", found.links.seconds(number)))
             .collect();
         let heads = (found.title, found.base, found.wishes, found.password_field);
         (links, heads, found.text, found.words.finish())

@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::dates::parse_date;
 use crate::feed::{FeedInput, FeedLimits, read_feed};
+use crate::html::Unseen;
 use crate::html::encoding::charset_of;
 use crate::urls::{UrlLimits, host_of, resolve};
 use crate::xml::{Element, Unpacked, Visitor, decode, push_limited, unpack, walk};
@@ -88,6 +89,18 @@ pub struct Sitemap {
     pub cut: bool,
     /// Where and why it broke off, if it did. Entries before are kept.
     pub broken: Option<String>,
+}
+
+impl Sitemap {
+    /// How many entries may be in the file and are not in [`Sitemap::entries`]. Entries of other
+    /// hosts and addresses that are none were seen, and refused.
+    pub fn unseen_links(&self) -> Unseen {
+        if self.cut || self.broken.is_some() {
+            Unseen::Unbounded
+        } else {
+            Unseen::None
+        }
+    }
 }
 
 /// Reads a sitemap. Never fails; see [`Sitemap::broken`].

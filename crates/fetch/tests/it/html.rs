@@ -155,14 +155,14 @@ fn h1_a_hundred_megabytes_of_unfinished_tag() {
         "<a href=x>",
     ] {
         let page = read(unit.repeat((10 << 20) / unit.len()), &limits);
-        assert!(page.links.len() <= limits.links_max, "{unit}");
+        assert!(page.links.len() <= 1, "{unit}");
     }
     let attributes = (0..400_000).fold(String::from("<a "), |mut s, i| {
         write!(s, "{i:x} ").unwrap();
         s
     });
     let page = read(&attributes, &limits);
-    assert_eq!((page.links.len(), page.cuts.tags), (0, 1));
+    assert_eq!((page.links.len(), page.cuts.tags), (0, 0), "no end, no tag");
     let closed = read(format!("{attributes}><a href=x>"), &limits);
     assert_eq!(
         (closed.links.len(), closed.cuts.tags),
@@ -186,13 +186,6 @@ fn h2_a_million_nested_divs() {
         },
     );
     assert_eq!(page.links.len(), 1);
-}
-
-#[test]
-fn h3_the_first_links_are_kept_and_the_rest_counted() {
-    let body = "<a href=x>".repeat(500_000);
-    let page = read(body, &PageLimits::default());
-    assert_eq!((page.links.len(), page.cuts.links), (10_000, 490_000));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use turnstone_fetch::feed::{Feed, FeedInput, FeedKind, FeedLimits, read_feed};
+use turnstone_fetch::html::Unseen;
 use turnstone_fetch::sitemap::{
     Sitemap, SitemapInput, SitemapLimits, SitemapWalk, WalkLimits, read_sitemap,
 };
@@ -175,11 +176,13 @@ fn m1_loops_depth_numbers_and_bombs_end() {
     );
     let map = sitemap(&many);
     assert_eq!((map.entries.len(), map.cut), (50_000, true));
+    assert_eq!(map.unseen_links(), Unseen::Unbounded);
     let exactly = format!(
         "<urlset>{}</urlset>",
         "<url><loc>/x</loc></url>".repeat(50_000)
     );
-    assert!(!sitemap(exactly).cut);
+    let map = sitemap(exactly);
+    assert_eq!((map.cut, map.unseen_links()), (false, Unseen::None));
 
     let mut long = String::from("<urlset><url><loc>/kept</loc></url><!--");
     long.push_str(&" ".repeat(60 << 20));

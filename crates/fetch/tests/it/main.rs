@@ -14,6 +14,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod cuts;
 mod decoding;
 mod dns;
 mod fuzz;

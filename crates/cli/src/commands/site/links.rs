@@ -50,6 +50,7 @@ impl Links {
             "encoding": page.encoding,
             "links": links_json(&page),
             "cut": page.cuts.links,
+            "too_long": page.cuts.urls_too_long,
             "refused": page.cuts.links_refused,
         });
         output.result(&json, || {
