@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: demo test soak check lint build bench conformance e2e fuzz clean
+.PHONY: demo test sim soak check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
@@ -12,6 +12,11 @@ demo: build
 ## test: everything CI runs: format, lints, all tests of all crates
 test: check
 	$(CARGO) test --workspace --quiet
+
+## sim: the real ledger and asker in virtual time, killed at any event; RUNS crawls from SEED on
+RUNS ?= 2000
+sim:
+	RUNS=$(RUNS) SEED=$(SEED) $(CARGO) test --workspace --quiet --test it a_crawl_survives_anything -- --nocapture
 
 ## soak: kill real crawls KILLS times at random moments; SEED repeats a run
 KILLS ?= 300

@@ -24,7 +24,6 @@ use turnstone_frontier::{HostId, PageId, Policy, Tick};
 use turnstone_ledger::{Budget, Ledger, LedgerError, SliceNote, Spent, Stop};
 use turnstone_pagestore::{Entry, Hint, Index, Keyer, PageState, Settled, StoreError};
 
-use crate::addresses::Addresses;
 use crate::epoch::Epoch;
 use crate::hand_out::{Errand, Job};
 use crate::pace::Pacing;
@@ -109,7 +108,8 @@ pub struct Asker<P> {
     pub(crate) survey: Option<Survey>,
     pub(crate) epoch: Epoch,
     pub(crate) robots: Robots,
-    pub(crate) addresses: Addresses,
+    /// Hosts whose addresses this process has looked up.
+    pub(crate) looked_up: HashSet<HostId>,
     pub(crate) budget: Budget,
     /// The tick of this turn.
     pub(crate) now: Tick,
@@ -207,7 +207,7 @@ impl<P: Policy> Asker<P> {
                 .map(|options| Survey::new(options, wall_ms)),
             keyer: ledger.store().keyer(),
             noted_requests: ledger.index().tally().requests,
-            addresses: Addresses::default(),
+            looked_up: HashSet::new(),
             now,
             wall_ms,
             requests_open: 0,
@@ -293,9 +293,15 @@ impl<P: Policy> Asker<P> {
         };
         if coverage.met() {
             self.stop = Some(Stop::Coverage);
-        } else if coverage.out_of_reach() && !self.plan.beyond_reach {
+        } else if coverage.out_of_reach() && self.has_more() && !self.plan.beyond_reach {
             self.stop = Some(Stop::OutOfReach);
         }
+    }
+
+    /// Whether there is anything left to fetch. Where there is not, the crawl ends by itself.
+    fn has_more(&self) -> bool {
+        let ranking = self.ledger.scheduler().ranking();
+        ranking.queued_count() > 0
     }
 
     /// What was spent, and what may yet be by what is under way.

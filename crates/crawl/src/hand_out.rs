@@ -24,9 +24,6 @@ use crate::robots::Permission;
 /// The longest robots.txt that is received; what is read of it is less.
 pub(crate) const ROBOTS_BYTES_MAX: usize = 1 << 20;
 
-/// How soon a host is looked at again whose robots.txt could not be reached.
-const CLOSED_LOOK_S: u64 = 60;
-
 /// Something for a task to do.
 #[derive(Debug)]
 pub enum Job {
@@ -180,7 +177,7 @@ impl<P: Policy> Asker<P> {
             self.refuse(page, host, "url", "not a URL any more".into());
             return Ok(());
         };
-        if self.plan.per_address && !self.addresses.knows(host) && !self.look_up(page, host, &url) {
+        if self.plan.per_address && !self.is_looked_up(host) && !self.look_up(page, host, &url) {
             return Ok(());
         }
         if let Err(until) = self.host_allows(host) {
@@ -211,10 +208,8 @@ impl<P: Policy> Asker<P> {
             Permission::Refused { line } => self.refuse(page, host, "robots", line),
             Permission::Closed { why, until_s } => {
                 self.visit(host, Visit::Spared);
-                // Looked at again soon, which costs no request: a hold cannot be taken back, and
-                // the next run is to try at once.
-                let until = until_s.clamp(now_s + 1, now_s + CLOSED_LOOK_S);
-                self.hold(host, self.epoch.tick_of_seconds(until));
+                let until = self.epoch.tick_of_seconds(until_s.max(now_s + 1));
+                self.shut(host, until);
                 self.give_back(page, "robots-unreachable", why)?;
             }
             Permission::Asking => self.robots.wait(&authority, page),
@@ -261,7 +256,8 @@ impl<P: Policy> Asker<P> {
     pub(crate) fn meet(&mut self, authority: &str) -> Result<(), AskError> {
         if !self.robots.knows(authority) {
             let saved = self.ledger.store().robots(authority)?;
-            self.robots.load(authority, saved.as_deref());
+            let now_s = self.now_s();
+            self.robots.load(authority, saved.as_deref(), now_s);
             self.announce_sitemaps(authority);
         }
         Ok(())
@@ -281,14 +277,12 @@ impl<P: Policy> Asker<P> {
             self.jobs.push(Job::Resolve { page, host, url });
             return false;
         };
-        let others = self.addresses.found(host, &[address]);
-        if others.is_empty() {
+        let before = self.ledger.scheduler().unit(host);
+        self.found_at(host, &[address]);
+        if self.ledger.scheduler().unit(host) == before {
             return true;
         }
         self.visit(host, Visit::Spared);
-        for other in others {
-            self.join(host, other);
-        }
         self.lose(page, Facts::default());
         false
     }

@@ -89,9 +89,7 @@ impl<P: Policy> Asker<P> {
     ) -> Result<(), AskError> {
         match result {
             Ok(addresses) => {
-                for other in self.addresses.found(host, &addresses) {
-                    self.join(host, other);
-                }
+                self.found_at(host, &addresses);
                 self.give_back(page, "", String::new())
             }
             Err(error) if self.survey.is_some() => self.survey_failed(page, host, &error),

@@ -69,11 +69,16 @@ impl Robots {
         self.authorities.contains_key(authority)
     }
 
-    /// Takes in what the journal has of an authority. A record that cannot be read is as none.
-    pub(crate) fn load(&mut self, authority: &str, saved: Option<&[u8]>) {
-        let record = saved
+    /// Takes in what the journal has of an authority. A record that cannot be read is as none. One
+    /// that could not be reached is tried again at once by a new process, unless its host asked to
+    /// be let alone.
+    pub(crate) fn load(&mut self, authority: &str, saved: Option<&[u8]>, now_s: u64) {
+        let mut record = saved
             .and_then(|bytes| Record::restore(bytes).ok())
             .unwrap_or_else(|| Record::new(authority));
+        if record.failures > 0 && record.held_until_s <= now_s {
+            record.ask_at_s = record.ask_at_s.min(now_s);
+        }
         let authority = authority.to_owned();
         self.authorities.entry(authority).or_insert(Authority {
             record,

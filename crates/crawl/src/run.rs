@@ -17,7 +17,7 @@ use turnstone_fetch::Client;
 use turnstone_fetch::urls::surt;
 use turnstone_frontier::{Coverage, Policy, Tick};
 use turnstone_ledger::{Ledger, STOP_NOTE, SliceNote, Stop};
-use turnstone_pagestore::{Capture, Position, StoreError, Tally, warc};
+use turnstone_pagestore::{Capture, PageState, Position, StoreError, Tally, warc};
 
 use crate::archive::Archivist;
 use crate::asker::{AskError, Asker, AskerParts, Onlooker};
@@ -104,6 +104,12 @@ pub struct Summary {
     pub pages: u64,
     /// Pages known and in scope.
     pub known: u64,
+    /// Pages that are still to be asked for.
+    pub waiting: u64,
+    /// Pages that are not there.
+    pub gone: u64,
+    /// Pages that may not be asked for, or were denied.
+    pub refused: u64,
     /// Counts.
     pub tally: Tally,
     /// What the policy proves.
@@ -452,6 +458,12 @@ impl<P: Policy> Crawl<P> {
             stop,
             pages: index.stored_count(),
             known: index.known_count(),
+            waiting: [PageState::Waiting, PageState::InFlight, PageState::Unknown]
+                .map(|state| index.count(state))
+                .iter()
+                .sum(),
+            gone: index.count(PageState::Gone),
+            refused: index.count(PageState::Refused),
             tally: index.tally().clone(),
             coverage: ledger.coverage(),
             running: self.started.elapsed(),

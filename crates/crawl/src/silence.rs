@@ -48,9 +48,14 @@ pub(crate) type Silences = HashMap<HostId, Silence>;
 impl<P: Policy> Asker<P> {
     /// A host answered so; `what` says what was met if it was not well.
     pub(crate) fn heard(&mut self, host: HostId, mood: Mood, what: &str) {
-        if mood == Mood::Good {
-            self.silences.remove(&host);
-            return;
+        match mood {
+            Mood::Good => {
+                self.silences.remove(&host);
+                return;
+            }
+            // It answers, and says when to come again: it is waited for.
+            Mood::Busy => return,
+            Mood::Error | Mood::Unreachable => {}
         }
         let silence = self.silences.entry(host).or_default();
         silence.tries = silence.tries.saturating_add(1);
@@ -84,7 +89,9 @@ impl<P: Policy> Asker<P> {
         if self.pacing.is_some() || wake <= self.now.plus(PATIENCE_MS) {
             return None;
         }
-        let mut left = self.hosts_with_pages().peekable();
+        let ranking = self.ledger.scheduler().ranking();
+        let deferred = ranking.deferred().map(|page| ranking.host(page));
+        let mut left = self.hosts_with_pages().chain(deferred).peekable();
         left.peek()?;
         left.all(|host| self.is_silent(host))
             .then_some(Stop::Unreachable)

@@ -37,6 +37,11 @@ impl<P: Policy> Asker<P> {
         self.ledger.tell(self.now, &Entry::Held { host, until });
     }
 
+    /// Pages of a host are not to be asked for before a tick.
+    pub(crate) fn shut(&mut self, host: HostId, until: Tick) {
+        self.ledger.tell(self.now, &Entry::Shut { host, until });
+    }
+
     /// Something happens at a host beside its pages.
     pub(crate) fn visit(&mut self, host: HostId, visit: Visit) {
         self.ledger.tell(self.now, &Entry::Visit { host, visit });

@@ -56,6 +56,10 @@ impl Aside {
         (why, rank)
     }
 
+    pub(crate) fn deferred(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.deferred.iter().map(|(_, page)| *page)
+    }
+
     pub(crate) fn raise(&mut self, page: PageId, by: Rank) {
         let (why, rank) = self.pages.get_mut(&page).expect("the page is aside");
         *rank = add(*rank, by);

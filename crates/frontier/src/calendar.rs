@@ -87,6 +87,10 @@ pub(crate) struct Calendar {
     joined: BTreeMap<HostId, HostId>,
     /// By the one that stands for them: all of them, itself included.
     groups: BTreeMap<HostId, Vec<HostId>>,
+    /// Hosts whose pages are not asked for before a tick, whatever others at their address do.
+    shut: BTreeMap<HostId, Tick>,
+    /// The same by tick.
+    opens: BTreeSet<(Tick, HostId)>,
 }
 
 impl Calendar {
@@ -101,6 +105,8 @@ impl Calendar {
             asleep: BTreeSet::new(),
             joined: BTreeMap::new(),
             groups: BTreeMap::new(),
+            shut: BTreeMap::new(),
+            opens: BTreeSet::new(),
         }
     }
 
@@ -172,9 +178,36 @@ impl Calendar {
         }
     }
 
-    /// The first tick at which a request to the host may start, if none is open.
+    /// Pages of this host alone are not asked for before `until`.
+    pub(crate) fn shut(&mut self, host: HostId, until: Tick) {
+        if let Some(before) = self.shut.insert(host, until) {
+            self.opens.remove(&(before, host));
+        }
+        self.opens.insert((until, host));
+    }
+
+    /// Whether pages of the host are not asked for now.
+    pub(crate) fn is_shut(&self, host: HostId, now: Tick) -> bool {
+        self.shut.get(&host).is_some_and(|until| *until > now)
+    }
+
+    /// Takes out one host that is shut no longer.
+    pub(crate) fn unshut(&mut self, now: Tick) -> Option<HostId> {
+        let &(until, host) = self.opens.first().filter(|(until, _)| *until <= now)?;
+        self.opens.remove(&(until, host));
+        self.shut.remove(&host);
+        Some(host)
+    }
+
+    /// The hosts that are shut, soonest to open first.
+    pub(crate) fn shut_hosts(&self) -> impl Iterator<Item = (Tick, HostId)> + '_ {
+        self.opens.iter().copied()
+    }
+
+    /// The first tick at which a page of the host may be asked for, if no request is open.
     pub(crate) fn earliest(&self, host: HostId) -> Tick {
-        self.look(host).earliest
+        let shut = self.shut.get(&host).copied().unwrap_or_default();
+        self.look(host).earliest.max(shut)
     }
 
     /// How many requests are under way at the host and those joined with it.
@@ -267,7 +300,8 @@ impl Save for Calendar {
         self.asleep
             .iter()
             .try_for_each(|sleeper| sleeper.save(out))?;
-        self.joined.save(out)
+        self.joined.save(out)?;
+        self.shut.save(out)
     }
 }
 
@@ -306,12 +340,15 @@ impl Restore for Calendar {
             let group = groups.entry(stands).or_insert_with(|| vec![stands]);
             group.push(member);
         }
+        let shut: BTreeMap<HostId, Tick> = Restore::restore(from)?;
         Ok(Self {
             politeness,
             hosts,
             asleep: asleep.into_iter().collect(),
             joined,
             groups,
+            opens: shut.iter().map(|(host, until)| (*until, *host)).collect(),
+            shut,
         })
     }
 }

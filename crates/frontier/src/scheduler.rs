@@ -19,7 +19,7 @@ use crate::saved::{Restore, Save, corrupt};
 use crate::split::Split;
 
 /// First bytes of a saved scheduler: name and version of the format.
-const MAGIC: [u8; 8] = *b"TSSCHED3";
+const MAGIC: [u8; 8] = *b"TSSCHED4";
 
 /// What to do now. `WaitUntil` lets the lab jump its clock and the crawler sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,14 @@ impl<P: Policy> Scheduler<P> {
             hosts.any(|host| self.ranking.has_queued(host))
         };
         let host_wakes = self.calendar.sleepers().find(|(_, host)| has_queued(*host));
-        let wakes = [host_wakes.map(|(tick, _)| tick), self.ranking.next_wake()];
+        let mut shut = self.calendar.shut_hosts();
+        let opens = shut.find(|(_, host)| self.ranking.has_queued(*host));
+        let tick = |(tick, _): (Tick, HostId)| tick;
+        let wakes = [
+            host_wakes.map(tick),
+            opens.map(tick),
+            self.ranking.next_wake(),
+        ];
         wakes
             .into_iter()
             .flatten()
@@ -140,6 +147,23 @@ impl<P: Policy> Scheduler<P> {
         self.know_host(with);
         self.calendar.join(host, with);
         self.refresh(host, now);
+    }
+
+    /// Pages of one host are not handed out before a tick; other hosts at its address are as they
+    /// were. For a host whose robots.txt cannot be had: to hold its address would starve the others.
+    pub fn shut(&mut self, host: HostId, until: Tick, now: Tick) {
+        let now = self.tick(now);
+        self.know_host(host);
+        self.calendar.shut(host, until);
+        self.refresh(host, now);
+    }
+
+    /// Every host that was shut is open again.
+    pub fn open_all(&mut self, now: Tick) {
+        let now = self.tick(now);
+        while let Some(host) = self.calendar.unshut(Tick(u64::MAX)) {
+            self.refresh(host, now);
+        }
     }
 
     /// From now on hosts are asked this gently.
@@ -235,6 +259,9 @@ impl<P: Policy> Scheduler<P> {
         while let Some(host) = self.calendar.wake(now) {
             self.refresh(host, now);
         }
+        while let Some(host) = self.calendar.unshut(now) {
+            self.refresh(host, now);
+        }
         self.ranking.wake(now);
     }
 
@@ -253,8 +280,9 @@ impl<P: Policy> Scheduler<P> {
 
     /// Tells the ranking whether a host, and those joined with it, may be contacted.
     fn refresh(&mut self, host: HostId, now: Tick) {
-        let open = self.calendar.free(host, now);
+        let free = self.calendar.free(host, now);
         for host in self.calendar.group(host) {
+            let open = free && !self.calendar.is_shut(host, now);
             self.ranking.set_open(host, open);
         }
     }

@@ -155,7 +155,7 @@ impl<P: Policy> Ledger<P> {
 
     /// Folds a journal for a policy that made none of the recorded decisions: all is news to it.
     pub fn news(store: &Store, terms: &Terms, policy: P) -> Result<Seen<P>, LedgerError> {
-        let state = State::new(policy);
+        let state = State::new(policy, terms.past);
         let state = run(store, terms, state, Position::FIRST, |_| Told::AsNews)?;
         Ok(Seen {
             scheduler: state.scheduler,
@@ -290,6 +290,11 @@ impl<P: Policy> Ledger<P> {
         &self.state.troubles
     }
 
+    /// The first host that was met at an address, 4 bytes or 16.
+    pub fn host_at(&self, address: &[u8]) -> Option<HostId> {
+        self.state.addresses.get(address).copied()
+    }
+
     /// What the slice under way has spent.
     pub fn spending(&self) -> &Spending {
         &self.state.spending
@@ -354,7 +359,7 @@ fn fold<P: Policy>(
         Err(LedgerError::Differs { .. }) => {}
         other => return Ok((other?, told == Told::Again)),
     }
-    let state = State::new(make());
+    let state = State::new(make(), terms.past);
     let state = run(store, terms, state, Position::FIRST, |_| Told::AsNews)?;
     Ok((state, false))
 }
@@ -367,7 +372,7 @@ fn from_plan<P: Policy>(
     told: Told,
 ) -> Result<State<P>, LedgerError> {
     let plan = plan_at(store);
-    let state = State::new(policy);
+    let state = State::new(policy, terms.past);
     run(store, terms, state, Position::FIRST, |at| {
         if at < plan { Told::AsNews } else { told }
     })

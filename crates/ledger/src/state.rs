@@ -10,6 +10,8 @@
 //!
 //! Cost: that of the policy, and O(log hosts) an entry.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
 
 use turnstone_frontier::{
@@ -52,11 +54,14 @@ pub struct State<P> {
     pub(crate) patterns: Patterns,
     pub(crate) troubles: Troubles,
     pub(crate) spending: Spending,
+    /// By address: the first host that was met there.
+    pub(crate) addresses: BTreeMap<Vec<u8>, HostId>,
     /// The delay that the last process kept.
     delay_ms: u64,
     /// How many entries were applied.
     pub(crate) entries: u64,
     links: Vec<PageId>,
+    room: RefCell<Vec<PageId>>,
 }
 
 /// Where an entry stands.
@@ -67,16 +72,22 @@ pub(crate) struct Place {
 }
 
 impl<P: Policy> State<P> {
-    pub(crate) fn new(policy: P) -> Self {
+    pub(crate) fn new(policy: P, past: Past) -> Self {
+        let view = match past {
+            Past::All => View::default(),
+            Past::Stored | Past::Since(_) => View::of_some(),
+        };
         Self {
             scheduler: Scheduler::new(policy, Politeness::default()),
-            view: View::default(),
+            view,
             patterns: Patterns::default(),
             troubles: Troubles::default(),
             spending: Spending::default(),
+            addresses: BTreeMap::new(),
             delay_ms: Politeness::default().delay_ms,
             entries: 0,
             links: Vec::new(),
+            room: RefCell::default(),
         }
     }
 
@@ -102,6 +113,8 @@ impl<P: Policy> State<P> {
                     delay_ms: *delay_ms,
                     open_max: *open_max,
                 });
+                // Whoever takes a crawl over tries at once what could not be had.
+                self.scheduler.open_all(tick);
             }
             Entry::Page {
                 page,
@@ -115,7 +128,9 @@ impl<P: Policy> State<P> {
                     Told::AsNews => store.index().is_outside(*page),
                     Told::Now | Told::Again => *outside,
                 };
-                if !outside {
+                if outside {
+                    self.view.leave_out();
+                } else {
                     let seed = *seed || store.index().is_late_seed(*page);
                     self.found((*page, *host), seed, !refused.0.is_empty(), (tick, links));
                 }
@@ -133,11 +148,15 @@ impl<P: Policy> State<P> {
                 };
                 self.scheduler.observe(&event, tick, links);
             }
+            Entry::Shut { host, until } => self.scheduler.shut(*host, *until, tick),
             Entry::Visit { host, visit } => match (told, visit) {
                 (Told::Now | Told::Again, _) => self.scheduler.visit(*host, *visit, tick),
                 (Told::AsNews, Visit::Opened) => self.rest(*host, (tick, links)),
                 (Told::AsNews, Visit::Spared | Visit::Closed) => {}
             },
+            Entry::Address { host, address } => {
+                self.addresses.insert(address.to_vec(), *host);
+            }
             Entry::Joined { host, with } => self.scheduler.join(*host, *with, tick),
             Entry::Round {
                 question,
@@ -187,6 +206,7 @@ impl<P: Policy> State<P> {
         let known = Viewed {
             view: &self.view,
             links,
+            room: &self.room,
         };
         self.scheduler.observe(event, tick, &known);
     }
@@ -337,6 +357,7 @@ impl<P: Policy> State<P> {
         self.patterns.save(out)?;
         self.troubles.save(out)?;
         self.spending.save(out)?;
+        self.addresses.save(out)?;
         self.delay_ms.save(out)?;
         self.scheduler.save(out)
     }
@@ -347,10 +368,12 @@ impl<P: Policy> State<P> {
             patterns: Restore::restore(from)?,
             troubles: Restore::restore(from)?,
             spending: Restore::restore(from)?,
+            addresses: Restore::restore(from)?,
             delay_ms: Restore::restore(from)?,
             scheduler: Scheduler::restore(policy, from)?,
             entries: 0,
             links: Vec::new(),
+            room: RefCell::default(),
         })
     }
 }

@@ -8,6 +8,7 @@
 //! As long as no page was left out both numbers are the same, and nothing is kept.
 //! Cost: 8 bytes a page from the first one on that was left out.
 
+use std::cell::RefCell;
 use std::io;
 
 use turnstone_frontier::{Links, PageId, Restore, Save};
@@ -16,6 +17,8 @@ use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
 /// Pages by two numbers: the store's, and the policy's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
+    /// Some page of the store was left out: links must be looked at one by one.
+    partial: bool,
     /// So many pages have the same number in both.
     same: u32,
     /// By page of the store from there on: its number for the policy, or [`NONE`].
@@ -27,9 +30,22 @@ pub struct View {
 const NONE: u32 = u32::MAX;
 
 impl View {
+    /// Of no page yet, and never of all.
+    pub(crate) fn of_some() -> Self {
+        Self {
+            partial: true,
+            ..Self::default()
+        }
+    }
+
+    /// The policy is not told of some page.
+    pub(crate) fn leave_out(&mut self) {
+        self.partial = true;
+    }
+
     /// The stored pages of a crawl, numbered in the order they were first fetched.
     pub fn stored(store: &Store) -> Result<Self, StoreError> {
-        let mut view = Self::default();
+        let mut view = Self::of_some();
         let mut scan = store.scan(Position::FIRST);
         while let Some((_, _, entry)) = scan.next()? {
             if let Entry::Outcome(outcome) = entry
@@ -43,7 +59,10 @@ impl View {
 
     /// The pages of a crawl that are in scope, in the order they were found.
     pub fn inside(store: &Store) -> Self {
-        let mut view = Self::default();
+        let mut view = Self {
+            partial: store.index().tally().outside_pages > 0,
+            ..Self::default()
+        };
         let pages = (0..store.index().page_count()).map(PageId::from_index);
         for page in pages.filter(|page| !store.index().is_outside(*page)) {
             view.join(page);
@@ -115,6 +134,7 @@ impl View {
 
 impl Save for View {
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.partial.save(out)?;
         self.same.save(out)?;
         self.inner.save(out)?;
         self.outer.save(out)
@@ -124,6 +144,7 @@ impl Save for View {
 impl Restore for View {
     fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
         Ok(Self {
+            partial: Restore::restore(from)?,
             same: Restore::restore(from)?,
             inner: Restore::restore(from)?,
             outer: Restore::restore(from)?,
@@ -135,15 +156,17 @@ impl Restore for View {
 pub(crate) struct Viewed<'a> {
     pub(crate) view: &'a View,
     pub(crate) links: &'a dyn Links,
+    /// Room for links by the store's numbers.
+    pub(crate) room: &'a RefCell<Vec<PageId>>,
 }
 
 impl Links for Viewed<'_> {
     fn links_of<'a>(&'a self, page: PageId, buffer: &'a mut Vec<PageId>) -> &'a [PageId] {
-        if self.view.inner.is_empty() {
+        if !self.view.partial {
             return self.links.links_of(page, buffer);
         }
-        let mut outer = Vec::new();
-        let links = self.links.links_of(self.view.outer(page), &mut outer);
+        let mut room = self.room.borrow_mut();
+        let links = self.links.links_of(self.view.outer(page), &mut room);
         self.view.links(links.iter().copied(), buffer);
         buffer
     }

@@ -73,6 +73,13 @@ pub enum Entry<'a> {
         /// The first tick at which it may be contacted again.
         until: Tick,
     },
+    /// Pages of one host are not asked for before a time; other hosts at its address are.
+    Shut {
+        /// The host.
+        host: HostId,
+        /// The first tick at which its pages may be asked for again.
+        until: Tick,
+    },
     /// Something happened at a host beside its pages.
     Visit {
         /// The host.
@@ -86,6 +93,13 @@ pub enum Entry<'a> {
         host: HostId,
         /// The other.
         with: HostId,
+    },
+    /// A host was found at an address where none had been met.
+    Address {
+        /// The host.
+        host: HostId,
+        /// The address, 4 bytes or 16.
+        address: &'a [u8],
     },
     /// What is known of an authority's robots.txt.
     Robots {
@@ -283,7 +297,7 @@ impl Entry<'_> {
             }
             Self::HandOut { page } => out.put_number(u64::from(page.0)),
             Self::Outcome(outcome) => outcome.put(out),
-            Self::Held { host, until } => {
+            Self::Held { host, until } | Self::Shut { host, until } => {
                 out.put_number(u64::from(host.0));
                 out.put_number(until.0);
             }
@@ -294,6 +308,10 @@ impl Entry<'_> {
             Self::Joined { host, with } => {
                 out.put_number(u64::from(host.0));
                 out.put_number(u64::from(with.0));
+            }
+            Self::Address { host, address } => {
+                out.put_number(u64::from(host.0));
+                out.put_bytes(address);
             }
             Self::Robots {
                 authority,
@@ -363,6 +381,8 @@ impl Entry<'_> {
             Self::Note { .. } => 11,
             Self::Hint(_) => 12,
             Self::Plan { .. } => 13,
+            Self::Shut { .. } => 14,
+            Self::Address { .. } => 15,
         }
     }
 }
@@ -444,6 +464,14 @@ impl<'a> Entry<'a> {
                 text: from.text()?,
                 inside: checked_links(from.bytes()?)?,
                 outside: checked_links(from.take(from.left())?)?,
+            },
+            14 => Self::Shut {
+                host: HostId(from.small()?),
+                until: Tick(from.number()?),
+            },
+            15 => Self::Address {
+                host: HostId(from.small()?),
+                address: from.bytes()?,
             },
             _ => return Err(Malformed("an entry of unknown kind")),
         };

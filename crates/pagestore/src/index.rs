@@ -275,7 +275,11 @@ impl Index {
                 let latest = self.hints.entry(*page).or_default();
                 *latest = (*latest).max(*changed_s);
             }
-            Entry::Held { .. } | Entry::Visit { .. } | Entry::Joined { .. } => {}
+            Entry::Held { .. }
+            | Entry::Shut { .. }
+            | Entry::Address { .. }
+            | Entry::Visit { .. }
+            | Entry::Joined { .. } => {}
         }
         self.tally.fold(entry, host, first);
     }

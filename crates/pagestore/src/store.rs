@@ -559,7 +559,10 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
             Settled::Fetched(_) | Settled::Failed(_) => page_known(&outcome.page),
         },
         Entry::Hint(Hint { page, by, .. }) => page_known(page) && page_known(by),
-        Entry::Held { host, .. } | Entry::Visit { host, .. } => host_known(host),
+        Entry::Held { host, .. }
+        | Entry::Shut { host, .. }
+        | Entry::Address { host, .. }
+        | Entry::Visit { host, .. } => host_known(host),
         Entry::Joined { host, with } => host_known(host) && host_known(with),
         Entry::Plan {
             inside, outside, ..

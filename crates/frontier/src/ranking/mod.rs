@@ -399,6 +399,11 @@ impl Ranking {
         self.aside.next_deferred().map(|(until, _)| until)
     }
 
+    /// The pages that are not to be handed out before a time.
+    pub fn deferred(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.aside.deferred()
+    }
+
     /// How many hosts are known.
     pub fn host_count(&self) -> usize {
         self.lanes.len()

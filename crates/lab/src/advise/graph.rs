@@ -109,7 +109,7 @@ pub(super) fn importance(
     };
     watch("importance: reading", 0.0);
     let (store, graph, unknown) = open(options)?;
-    if store.index().stored_count() == 0 {
+    if store.index().copied_count() == 0 {
         return Ok(nothing(&field, "no page was fetched yet"));
     }
     field.advise(time, watch, |spec, watch| {

@@ -236,7 +236,7 @@ pub fn holding(directory: &Path) -> Result<Holding, AdviseError> {
     let index = store.index();
     let mut holding = Holding {
         pages: index.page_count() as u64,
-        stored: index.stored_count(),
+        stored: index.copied_count(),
         never_fetched: unknown.iter().filter(|unknown| **unknown).count() as u64,
         rounds: 0,
     };

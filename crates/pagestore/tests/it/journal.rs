@@ -88,11 +88,11 @@ fn other_files_and_newer_formats_are_refused() {
     let journal = folder.path().join("store/journal");
     let whole = std::fs::read(&journal).unwrap();
     let mut newer = whole.clone();
-    newer[8] = 4;
+    newer[8] = 5;
     std::fs::write(&journal, &newer).unwrap();
     let error = Store::open(folder.path(), "a test").unwrap_err();
     assert!(
-        matches!(error, StoreError::Newer { found: 4, .. }),
+        matches!(error, StoreError::Newer { found: 5, .. }),
         "{error}"
     );
     for bytes in [&whole[..20], b"a text that somebody left here, long enough"] {

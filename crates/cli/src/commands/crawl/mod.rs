@@ -215,13 +215,14 @@ async fn report(directory: PathBuf) -> String {
 pub(crate) fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
     match summary.stop {
         Stop::Coverage | Stop::Told => Exit::Done,
+        Stop::Unreachable => Exit::Limit,
         stop if goal => {
             let met = summary.coverage.is_some_and(|coverage| coverage.met());
             if met {
                 return Exit::Done;
             }
             output.note(&format!(
-                "turnstone: stopped by {} before the coverage that was asked for was proven",
+                "turnstone: the coverage that was asked for is not proven (stopped by {})",
                 stop.name()
             ));
             Exit::Limit

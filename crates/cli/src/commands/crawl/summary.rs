@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use turnstone_crawl::Summary;
+use turnstone_crawl::{Summary, Waited};
 use turnstone_frontier::Coverage;
-use turnstone_lab::number::{duration, percent, whole};
+use turnstone_lab::number::{duration, percent, plural, whole};
 use turnstone_lab::table::Table;
+use turnstone_ledger::Stop;
 use turnstone_pagestore::Tally;
 
 use crate::output::Output;
@@ -22,8 +23,16 @@ pub(crate) fn document(summary: &Summary, directory: &Path) -> Value {
         "directory": directory.display().to_string(),
         "stopped_by": summary.stop.name(),
         "seconds": summary.running.as_secs_f64(),
+        "verdict": verdict(summary),
         "known": summary.known,
         "pages": summary.pages,
+        "waiting": summary.waiting,
+        "gone": summary.gone,
+        "refused": summary.refused,
+        "provable": summary.coverage.map(provable),
+        "hosts_without_answer": summary.waited.iter().map(|host| json!({
+            "host": host.host, "tries": host.tries, "why": host.why,
+        })).collect::<Vec<_>>(),
     });
     add_counts(
         &mut document,
@@ -38,7 +47,7 @@ pub(crate) fn document(summary: &Summary, directory: &Path) -> Value {
 pub(crate) struct Proven {
     /// At least this much of the personalised PageRank is stored.
     pub(crate) guaranteed: f64,
-    /// No more than this can be guaranteed any more.
+    /// No more than this is stored now.
     pub(crate) upper_bound: f64,
     /// What was asked for.
     pub(crate) goal: f64,
@@ -48,12 +57,12 @@ impl Proven {
     pub(crate) fn of(coverage: Coverage) -> Self {
         Self {
             guaranteed: coverage.guaranteed_fraction(),
-            upper_bound: upper_bound(coverage),
+            upper_bound: coverage.possible_fraction(),
             goal: coverage.goal as f64 / Coverage::ONE as f64,
         }
     }
 
-    /// What is proven, what may still be, and what cannot be any more.
+    /// What is proven to be stored, what may be beside it, and what is not.
     pub(crate) fn bar(&self) -> String {
         /// Characters of the bar.
         const BAR: usize = 40;
@@ -95,31 +104,122 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Pro
     }
 }
 
-/// The most that can still be guaranteed.
-pub(crate) fn upper_bound(coverage: Coverage) -> f64 {
+/// The most that can still be proven, whatever is fetched.
+fn provable(coverage: Coverage) -> f64 {
     (Coverage::ONE - coverage.stuck.min(Coverage::ONE)) as f64 / Coverage::ONE as f64
 }
 
-/// The summary for people.
+/// The summary for people: the verdict first, the numbers behind it.
 pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     let mut out = format!(
-        "{}: {} pages stored, {} known, {} requests, {} in {}; stopped by {}\n",
+        "{}\n{}: {} stored, {} known, {}, {} in {}\n",
+        verdict(summary),
         directory.display(),
-        whole(summary.pages),
+        plural(summary.pages, "page"),
         whole(summary.known),
-        whole(summary.tally.requests),
+        plural(summary.tally.requests, "request"),
         bytes(summary.tally.body_bytes),
         duration(summary.running.as_secs_f64()),
-        summary.stop.name(),
     );
     if let Some(coverage) = summary.coverage {
         out += &format!(
-            "coverage: at least {} of the personalised PageRank is stored; at most {} can be\n",
+            "coverage: at least {} and at most {} of the personalised PageRank of what can be had is stored\n",
             percent(coverage.guaranteed_fraction()),
-            percent(upper_bound(coverage)),
+            percent(coverage.possible_fraction()),
         );
     }
     out + "\n" + &classes(&summary.tally).text()
+}
+
+/// How the crawl ended, for somebody who knows nothing of PageRank.
+pub(crate) fn verdict(summary: &Summary) -> String {
+    let (pages, left) = (
+        plural(summary.pages, "page"),
+        plural(summary.waiting, "known page"),
+    );
+    if summary.waiting == 0 && summary.pages > 0 {
+        return complete(summary);
+    }
+    match summary.stop {
+        Stop::Coverage => format!(
+            "Enough is stored: {pages} hold the share of weight that was asked for; {left} {} not asked for.",
+            were(summary.waiting)
+        ),
+        Stop::OutOfReach => {
+            let share = summary.coverage.map_or(0.0, provable);
+            format!(
+                "The goal cannot be proven: at most {} can be, because links that a limit cut were never \
+                 seen. {pages} stored, {left} left.",
+                percent(share)
+            )
+        }
+        Stop::Unreachable => {
+            let hosts: Vec<String> = summary.waited.iter().map(host).collect();
+            format!(
+                "Nobody answers any more: {left} {} at {}. Run the same command to try again; {pages} stored.",
+                wait(summary.waiting),
+                hosts.join(", ")
+            )
+        }
+        Stop::Exhausted => format!("Nothing is left to ask for: {pages} stored."),
+        Stop::Told => {
+            format!("Stopped by a signal: {pages} stored, {left} left. The same command goes on.")
+        }
+        stop => format!(
+            "Stopped by the limit on {}: {pages} stored, {left} left.",
+            stop.name()
+        ),
+    }
+}
+
+/// Everything that exists was had.
+fn complete(summary: &Summary) -> String {
+    let mut text = format!(
+        "You have all {} that can be had",
+        plural(summary.pages, "page")
+    );
+    let mut but = Vec::new();
+    if summary.gone > 0 {
+        let do_not = if summary.gone == 1 {
+            "does not"
+        } else {
+            "do not"
+        };
+        but.push(format!(
+            "{} {do_not} exist",
+            plural(summary.gone, "linked page")
+        ));
+    }
+    if summary.refused > 0 {
+        but.push(format!(
+            "{} may not be fetched",
+            plural(summary.refused, "linked page")
+        ));
+    }
+    if !but.is_empty() {
+        text += &format!("; {}", but.join(", "));
+    }
+    text + "."
+}
+
+/// A host that did not answer.
+fn host(waited: &Waited) -> String {
+    match waited.why.as_str() {
+        "" => waited.host.clone(),
+        why => format!(
+            "{} ({why}, tried {})",
+            waited.host,
+            plural(u64::from(waited.tries), "time")
+        ),
+    }
+}
+
+fn were(count: u64) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+fn wait(count: u64) -> &'static str {
+    if count == 1 { "waits" } else { "wait" }
 }
 
 /// What came of pages, by class.

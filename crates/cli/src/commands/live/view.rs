@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tokio::sync::watch;
-use turnstone_crawl::Progress;
-use turnstone_lab::number::whole;
+use turnstone_crawl::{Progress, Waited};
+use turnstone_lab::number::{duration, plural, whole};
 
 use super::Watch;
-use crate::commands::crawl::summary::{Proven, bytes, upper_bound};
+use crate::commands::crawl::summary::{Proven, bytes};
 use crate::commands::keep::slice;
 
 /// Where a running crawl says how it does.
 pub(crate) const STATUS_FILE: &str = "store/status.json";
 /// How often the file is written.
 const FILE_EVERY: Duration = Duration::from_secs(1);
+/// How often a line is said where nobody looks at a terminal.
+const LINE_EVERY: Duration = Duration::from_secs(30);
 /// How far back rates look.
 const RATE_SPAN: Duration = Duration::from_secs(5);
 /// Lines about trouble at most.
@@ -34,6 +36,7 @@ pub(super) async fn show(
     let mut said: Vec<String> = Vec::new();
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
     let mut told: Option<u32> = None;
+    let mut last_line = Instant::now();
     while progress.changed().await.is_ok() {
         let now = progress.borrow_and_update().clone();
         let moment = Instant::now();
@@ -56,6 +59,10 @@ pub(super) async fn show(
         }
         if terminal.is_none() {
             say_once(&now, &mut said);
+            if last_line.elapsed() >= LINE_EVERY {
+                last_line = moment;
+                let _ = writeln!(std::io::stderr(), "turnstone: {}", line(&now));
+            }
         }
         if written.is_none_or(|last| last.elapsed() >= FILE_EVERY) {
             written = Some(moment);
@@ -77,6 +84,31 @@ fn print_line(line: &str, terminal: Option<&ProgressBar>) {
         Some(terminal) => terminal.suspend(print),
         None => print(),
     }
+}
+
+/// How far the crawl is, in a line.
+fn line(now: &Progress) -> String {
+    let mut text = format!(
+        "{} stored, {} in this run, {} open, {} queued",
+        plural(now.pages, "page"),
+        plural(now.since_start.requests, "request"),
+        whole(now.in_flight),
+        whole(now.queued),
+    );
+    for waited in &now.waited {
+        text += &format!("; {}", waits(waited, now));
+    }
+    text
+}
+
+/// A host that the crawl waits for, and how long.
+fn waits(waited: &Waited, now: &Progress) -> String {
+    let seconds = waited.until.0.saturating_sub(now.tick.0).div_ceil(1000);
+    let mut text = format!("waiting {} for {}", duration(seconds as f64), waited.host);
+    if !waited.why.is_empty() {
+        text += &format!(" ({})", waited.why);
+    }
+    text
 }
 
 /// Without a terminal: a line for each new reason why nothing comes.
@@ -114,10 +146,13 @@ fn rates(past: &[(Instant, u64, u64)]) -> (f64, f64) {
 
 fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
     let mut text = format!(
-        "{} pages ({pages:.0}/s)  {} ({}/s)  {} requests  {} open  {} queued  {} hosts\n",
+        "{} pages stored, {} new ({pages:.0}/s)  {} ({}/s)  {} requests ({} in all)  {} open  {} queued  \
+         {} hosts\n",
         whole(now.pages),
-        bytes(now.bytes),
+        whole(now.since_start.pages),
+        bytes(now.since_start.bytes),
         bytes(rate as u64),
+        whole(now.since_start.requests),
         whole(now.requests),
         whole(now.in_flight),
         whole(now.queued),
@@ -143,6 +178,9 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
             slice::requests(&slice),
             slice::table(&slice).trim_end()
         );
+    }
+    for waited in &now.waited {
+        text += &format!("\n{}", waits(waited, now));
     }
     if let Some(warning) = &now.warning {
         text += &format!("\n{warning}");
@@ -170,7 +208,7 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "bytes_per_second": rate,
         "durable_fetches": now.durable_fetches,
         "guaranteed": now.coverage.map(|coverage| coverage.guaranteed_fraction()),
-        "upper_bound": now.coverage.map(upper_bound),
+        "upper_bound": now.coverage.map(|coverage| coverage.possible_fraction()),
         "slice": now.slice.as_ref().map(slice::json),
         "paused": now.paused,
     });

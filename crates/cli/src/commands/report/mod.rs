@@ -1,7 +1,7 @@
 //! `turnstone report DIR`, and what `turnstone crawl` leaves in `reports/crawl.html`.
 
-mod blockers;
 mod course;
+mod missing;
 mod tables;
 
 use std::fs;
@@ -15,8 +15,8 @@ use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::report::{Part, Report as Page};
 
-use self::blockers::Blockers;
 use self::course::Course;
+use self::missing::Missing;
 use crate::commands::crawl::summary::{Proven, bytes, classes};
 use crate::commands::directory::{Directory, Standing};
 use crate::exit::Exit;
@@ -76,11 +76,14 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
         parts.push(Part::Figure(coverage_figure(&course, Proven::of(coverage))));
     }
     if let (Some(coverage), Some(folded)) = (coverage, &folded) {
-        let blockers = Blockers::of(directory, folded)?;
-        parts.push(Part::Heading("What stands in the way".to_owned()));
-        parts.push(Part::Text(blockers.text(coverage)));
-        if !blockers.is_empty() {
-            parts.push(Part::Table(blockers.table()));
+        let missing = Missing::of(directory, folded)?;
+        parts.push(Part::Heading("What is missing".to_owned()));
+        parts.push(Part::Text(missing.text(coverage)));
+        parts.extend(missing.waiting_table().map(Part::Table));
+        if let Some((text, table)) = missing.lost_table() {
+            parts.push(Part::Heading("What cannot be had".to_owned()));
+            parts.push(Part::Text(text));
+            parts.push(Part::Table(table));
         }
     }
     parts.push(Part::Heading("Answers".to_owned()));
@@ -108,7 +111,7 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
     Ok(Page {
         title: format!("Crawl of {}{more}", first.transpose()?.unwrap_or_default()),
         question: "Which share of the personalised PageRank around the seeds is in the store, and \
-                   what stands in the way of the rest?"
+                   what is missing?"
             .to_owned(),
         parts,
     })
@@ -138,8 +141,8 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
     if let Some(coverage) = coverage {
         let proven = Proven::of(coverage);
         text += &format!(
-            " At least {} of the personalised PageRank is provably in the store (asked for: {}); \
-             at most {} can be.",
+            " At least {} of the personalised PageRank of what can be had is in the store (asked \
+             for: {}), and at most {}.",
             percent(proven.guaranteed),
             percent(proven.goal),
             percent(proven.upper_bound)
@@ -161,8 +164,8 @@ fn coverage_figure(course: &Course, proven: Proven) -> Figure {
     Figure {
         title: "Coverage over requests".to_owned(),
         caption: "At least as much as the lower line is in the store, proven from the pages \
-                  fetched alone. The upper line is what can still be proven: mass at pages that \
-                  are gone or refused is lost to it."
+                  fetched alone. The upper line is what can still be proven: what left through links \
+                  that a limit cut is lost to it."
             .to_owned(),
         x: Axis::linear("requests"),
         y: Axis::share("share of personalised PageRank"),
@@ -172,7 +175,7 @@ fn coverage_figure(course: &Course, proven: Proven) -> Figure {
                 std::iter::once((0.0, 0.0)).chain(guaranteed).collect(),
             ),
             Series::line(
-                "at most",
+                "can still be proven",
                 std::iter::once((0.0, 1.0)).chain(bound).collect(),
             ),
             Series::line("goal", goal).muted(),

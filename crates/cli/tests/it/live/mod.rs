@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `kills` | kill -9 at any moment, again and again: nothing lost, nobody asked early |
 //! | `same_as_lab` | a live crawl decides as the lab does, and its journal again alike; signals |
+//! | `plans` | a plan may change between two runs, and what is said stays true |
 //! | `refusals` | what cannot be crawled is said in one line |
 //! | `limits` | budgets bind exactly; a full disk is waited for |
 //! | `scarce` | little memory, one CPU |
@@ -23,6 +24,7 @@ mod kills;
 mod limits;
 mod moving;
 mod oddities;
+mod plans;
 mod refusals;
 mod reuse;
 mod same_as_lab;

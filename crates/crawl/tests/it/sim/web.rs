@@ -161,7 +161,8 @@ impl VirtualWeb {
         );
         *last = Tick(now.0.max(1));
         *open += 1;
-        self.requests += 1;
+        // What never connected was no request, though it must not come too soon either.
+        self.requests += u64::from(!self.is_dead(url.host_str().unwrap()));
     }
 
     /// A request is answered, or its process is gone.

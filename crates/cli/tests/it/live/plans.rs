@@ -1,0 +1,234 @@
+//! A plan may change between two runs, and everything that is said stays true.
+
+use turnstone_lab::serve::{Answer, Handle, Options, Request, Web, start};
+use turnstone_pagestore::{PageState, Store};
+
+use super::audit;
+use super::crawler::{Crawler, Running};
+use crate::run::turnstone;
+
+const QUICK: &str = "--allow-private --delay 0s --no-warc --clock-scale 100";
+
+fn serve(hosts: u32, answer: impl Fn(&Request<'_>) -> Answer + Send + Sync + 'static) -> Handle {
+    start(Web::custom(hosts, answer), Options::default()).unwrap()
+}
+
+fn links(paths: impl IntoIterator<Item = String>) -> Answer {
+    let body: String = paths
+        .into_iter()
+        .map(|path| format!("<a href=\"{path}\">x</a>\n"))
+        .collect();
+    Answer::html(body)
+}
+
+/// Ends a crawl and tells how: its exit code and its last document.
+fn end(crawler: &Crawler, running: Running) -> (Option<i32>, serde_json::Value) {
+    let code = running.wait().code();
+    let printed = crawler.printed();
+    let documents = serde_json::Deserializer::from_str(&printed).into_iter();
+    let last = documents.last().and_then(Result::ok);
+    let last = last.unwrap_or_else(|| panic!("no document: {printed} {}", crawler.said()));
+    (code, last)
+}
+
+fn run(crawler: &Crawler, more: &[&str]) -> (Option<i32>, serde_json::Value) {
+    let more: Vec<&str> = more.iter().copied().chain(["--json"]).collect();
+    end(crawler, crawler.start_with(&more))
+}
+
+fn asked(server: &Handle, path: &str) -> usize {
+    let requests = server.requests();
+    requests.iter().filter(|r| r.path.starts_with(path)).count()
+}
+
+fn why(crawler: &Crawler, url: &str) -> String {
+    turnstone(
+        &crawler.directory(),
+        &format!("why {} {url}", crawler.directory().display()),
+    )
+    .out
+}
+
+/// A page that links to forty pages, half of them in a folder.
+fn two_folders() -> Handle {
+    serve(1, |request| match request.path {
+        "/" => links((0..20).flat_map(|n| [format!("/a/{n}"), format!("/b/{n}")])),
+        path if path.starts_with("/a/") || path.starts_with("/b/") => Answer::html("<p>here"),
+        _ => Answer::not_found(),
+    })
+}
+
+#[test]
+fn a_narrower_scope_holds_from_the_next_request_on() {
+    let server = two_folders();
+    let crawler = Crawler::new(&format!("{}/ {QUICK}", server.origin(0)));
+    run(&crawler, &["--until", "pages=5"]);
+    let before = asked(&server, "/b/");
+    let (code, said) = run(&crawler, &["--exclude", "/b/", "--until", "coverage=0.98"]);
+    assert_eq!(code, Some(0), "{}", crawler.said());
+    assert_eq!(asked(&server, "/b/"), before, "none was asked for any more");
+    assert_eq!(asked(&server, "/a/"), 20);
+    assert!(crawler.said().contains("left it"), "{}", crawler.said());
+    assert!(said["guaranteed"].as_f64().unwrap() > 0.98, "{said}");
+    let store = Store::look(&crawler.directory()).unwrap();
+    let left = audit::pages(&store);
+    let left = left.values().filter(|state| **state == PageState::Outside);
+    assert_eq!(left.count(), 20 - before);
+    let url = (0..20)
+        .map(|n| format!("{}/b/{n}", server.origin(0)))
+        .find(|url| audit::pages(&store)[url] == PageState::Outside)
+        .unwrap();
+    let told = why(&crawler, &url);
+    assert!(told.contains("out of scope since"), "{told}");
+    assert!(told.contains("exclude: /b/"), "{told}");
+}
+
+#[test]
+fn a_wider_scope_finds_what_was_out_of_it_without_a_request() {
+    let answer = |request: &Request<'_>| {
+        let other = &request.origins[1];
+        match (request.host, request.path) {
+            (0, "/") => links(
+                (0..3)
+                    .map(|n| format!("{other}/{n}"))
+                    .chain(["/near".into()]),
+            ),
+            (0, "/near") => Answer::html("<p>near"),
+            (1, path) if path.len() == 2 => links((0..6).map(|n| format!("/deep/{n}"))),
+            (1, path) if path.starts_with("/deep/") => Answer::html("<p>deep"),
+            _ => Answer::not_found(),
+        }
+    };
+    let server = serve(2, answer);
+    let crawler = Crawler::new(&format!("{}/ {QUICK}", server.origin(0)));
+    let (code, first) = run(&crawler, &[]);
+    assert_eq!(
+        (code, first["known"].as_u64()),
+        (Some(0), Some(2)),
+        "{first}"
+    );
+    let far = format!("{}/0", server.origin(1));
+    let told = why(&crawler, &far);
+    assert!(told.contains("1 stored page"), "{told}");
+    assert!(told.contains("out of scope since"), "{told}");
+
+    // Two pages are stored, and no request may be sent: what is proven must be what it is.
+    let (_, wide) = run(&crawler, &["--everywhere", "--until", "requests=1"]);
+    assert_eq!(wide["known"].as_u64(), Some(5), "{wide}");
+    let fresh = Crawler::new(&format!(
+        "{}/ {QUICK} --everywhere --until pages=2 --connections 1 --policy breadth-first",
+        server.origin(0)
+    ));
+    run(&fresh, &[]);
+    let proven = wide["guaranteed"].as_f64().unwrap();
+    assert!(
+        proven < 0.6,
+        "three pages of another host are not stored: {wide}"
+    );
+    let possible = wide["upper_bound"].as_f64().unwrap();
+    assert!(possible < 1.0 && possible >= proven, "{wide}");
+
+    let (code, all) = run(&crawler, &["--until", "coverage=0.98"]);
+    assert_eq!(code, Some(0), "{all}");
+    assert_eq!(all["known"].as_u64(), Some(11), "{all}");
+}
+
+#[test]
+fn what_a_list_names_is_not_stored() {
+    let server = two_folders();
+    let folder = tempfile::tempdir().unwrap();
+    let urls = format!("{0}/a/1\n{0}/a/2\n", server.origin(0));
+    std::fs::write(folder.path().join("seeds.txt"), urls).unwrap();
+    let ran = turnstone(folder.path(), "import seeds.txt -o d");
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let crawl = format!("crawl {}/a/1 -o d {QUICK} --json", server.origin(0));
+    let ran = turnstone(folder.path(), &crawl);
+    let said = ran.json();
+    assert_eq!(said["pages"].as_u64(), Some(1), "{said}");
+    assert!(said["requests"].as_u64().unwrap() > 0, "{said}");
+    assert_eq!(asked(&server, "/a/1"), 1);
+}
+
+#[test]
+fn dead_links_do_not_stand_in_the_way() {
+    let server = serve(1, |request| match request.path {
+        "/" => links(
+            (0..30)
+                .map(|n| format!("/dead/{n}"))
+                .chain(["/a".into(), "/b".into()]),
+        ),
+        "/a" => links(["/b".into(), "/dead/40".into()]),
+        "/b" => Answer::html("<p>b"),
+        _ => Answer::not_found(),
+    });
+    let crawler = Crawler::new(&format!("{}/ {QUICK}", server.origin(0)));
+    let (code, said) = run(&crawler, &[]);
+    assert_eq!(code, Some(0), "{said} {}", crawler.said());
+    assert!(said["guaranteed"].as_f64().unwrap() > 0.98, "{said}");
+    let verdict = said["verdict"].as_str().unwrap();
+    assert_eq!(
+        verdict,
+        "You have all 3 pages that can be had; 31 linked pages do not exist."
+    );
+}
+
+#[test]
+fn links_that_a_limit_cut_are_not_proven() {
+    let server = serve(1, |request| match request.path {
+        "/" => {
+            let early = "<a href=/early>x</a>".to_owned();
+            let padding = format!("<p>{}", "word ".repeat(20_000));
+            let late: String = (0..99)
+                .map(|n| format!("<a href=/late/{n}>x</a>"))
+                .collect();
+            Answer::html(early + &padding + &late)
+        }
+        _ => Answer::html("<p>here"),
+    });
+    let crawler = Crawler::new(&format!("{}/ {QUICK} --body-bytes 50000", server.origin(0)));
+    let (code, said) = run(&crawler, &[]);
+    assert_eq!(code, Some(3), "{said}");
+    // The truth is 15 % and what comes back by jumping: about 54 %.
+    assert!(said["guaranteed"].as_f64().unwrap() < 0.55, "{said}");
+    assert!(said["upper_bound"].as_f64().unwrap() > 0.54, "{said}");
+    let told = why(&crawler, &format!("{}/", server.origin(0)));
+    assert!(told.contains("could not be seen"), "{told}");
+}
+
+#[test]
+fn a_crawl_of_a_host_that_does_not_answer_ends() {
+    // Nobody listens there: the port was ours a moment ago.
+    let port = std::net::TcpListener::bind("127.9.1.9:0").unwrap();
+    let address = port.local_addr().unwrap();
+    drop(port);
+    let crawler = Crawler::new(&format!(
+        "http://{address}/ --allow-private --no-warc --clock-scale 100"
+    ));
+    let (code, said) = run(&crawler, &[]);
+    assert_eq!(code, Some(3), "{said}");
+    assert_eq!(said["stopped_by"], "unreachable", "{said}");
+    let host = &said["hosts_without_answer"][0];
+    assert_eq!(host["host"], "127.9.1.9", "{said}");
+    assert_eq!(host["tries"], 3, "{said}");
+
+    // It is up now: the next run takes it up again.
+    let listener = std::net::TcpListener::bind(address);
+    let Ok(listener) = listener else {
+        return; // another process was quicker
+    };
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(4).flatten() {
+            answer_gone(stream);
+        }
+    });
+    let (_, again) = run(&crawler, &[]);
+    assert_ne!(again["stopped_by"], "unreachable", "{again}");
+}
+
+fn answer_gone(mut stream: std::net::TcpStream) {
+    use std::io::{Read as _, Write as _};
+    let mut request = [0; 4096];
+    let _ = stream.read(&mut request);
+    let _ = stream
+        .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+}

@@ -1,0 +1,6 @@
+//! What the ledger promises, on small crawls told by hand.
+#![allow(clippy::unwrap_used)]
+
+mod plans;
+mod spending;
+mod teller;
