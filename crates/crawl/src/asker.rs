@@ -138,6 +138,8 @@ pub struct Asker<P> {
     pub(crate) noted_requests: u64,
     /// Hosts that do not answer this process.
     pub(crate) silences: Silences,
+    /// How much had been fetched when the policy was last asked to rank more.
+    ranked_more: Option<u64>,
     /// What had been done when this process began.
     before: Done,
 }
@@ -221,6 +223,7 @@ impl<P: Policy> Asker<P> {
             stop: None,
             trouble: None,
             silences: Silences::new(),
+            ranked_more: None,
             before: Done::of(ledger.index()),
             plan,
             ledger,
@@ -254,6 +257,11 @@ impl<P: Policy> Asker<P> {
                 None => Some(Stop::Exhausted),
                 Some(wake) => self.nobody_answers(wake),
             };
+            if self.stop == Some(Stop::Unreachable) && self.rank_more() {
+                self.stop = None;
+                let wake = Some(self.now.plus(1));
+                return Ok(Turned { wake, open });
+            }
         }
         Ok(Turned { wake, open })
     }
@@ -296,6 +304,17 @@ impl<P: Policy> Asker<P> {
         } else if coverage.out_of_reach() && self.has_more() && !self.plan.beyond_reach {
             self.stop = Some(Stop::OutOfReach);
         }
+    }
+
+    /// Has the policy rank what it left out so far, once for all pages fetched until now.
+    fn rank_more(&mut self) -> bool {
+        let fetches = Some(self.ledger.index().tally().fetches);
+        if self.plan.round.is_some() || self.ranked_more == fetches {
+            return false;
+        }
+        self.ranked_more = fetches;
+        self.ledger.tell(self.now, &Entry::Starved);
+        true
     }
 
     /// Whether there is anything left to fetch. Where there is not, the crawl ends by itself.

@@ -169,6 +169,14 @@ impl<P: Policy> State<P> {
                 };
                 self.observe(&event, tick, links);
             }
+            // To a policy that proves what is stored, a round without a budget is a call to rank more.
+            Entry::Starved if terms.question == CRAWL => {
+                let event = Event::Round {
+                    round: 0,
+                    budget: 0,
+                };
+                self.observe(&event, tick, links);
+            }
             Entry::Hint(Hint { page, .. }) => {
                 if let Some(page) = self.view.inner(*page) {
                     self.observe(&Event::Hinted { page }, tick, links);
@@ -179,6 +187,7 @@ impl<P: Policy> State<P> {
             | Entry::Host { .. }
             | Entry::Robots { .. }
             | Entry::Plan { .. }
+            | Entry::Starved
             | Entry::Note { .. } => {}
         }
         Ok(())

@@ -101,6 +101,9 @@ pub enum Entry<'a> {
         /// The address, 4 bytes or 16.
         address: &'a [u8],
     },
+    /// Nothing that is ranked can be asked for, for a while: the policy is to rank what it has left
+    /// out so far.
+    Starved,
     /// What is known of an authority's robots.txt.
     Robots {
         /// Scheme, host and port.
@@ -309,6 +312,7 @@ impl Entry<'_> {
                 out.put_number(u64::from(host.0));
                 out.put_number(u64::from(with.0));
             }
+            Self::Starved => {}
             Self::Address { host, address } => {
                 out.put_number(u64::from(host.0));
                 out.put_bytes(address);
@@ -383,6 +387,7 @@ impl Entry<'_> {
             Self::Plan { .. } => 13,
             Self::Shut { .. } => 14,
             Self::Address { .. } => 15,
+            Self::Starved => 16,
         }
     }
 }
@@ -473,6 +478,7 @@ impl<'a> Entry<'a> {
                 host: HostId(from.small()?),
                 address: from.bytes()?,
             },
+            16 => Self::Starved,
             _ => return Err(Malformed("an entry of unknown kind")),
         };
         from.end()?;

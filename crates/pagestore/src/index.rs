@@ -278,6 +278,7 @@ impl Index {
             Entry::Held { .. }
             | Entry::Shut { .. }
             | Entry::Address { .. }
+            | Entry::Starved
             | Entry::Visit { .. }
             | Entry::Joined { .. } => {}
         }

@@ -572,9 +572,11 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
             outside.each(|page| known &= page_known(&page));
             known
         }
-        Entry::Session { .. } | Entry::Robots { .. } | Entry::Round { .. } | Entry::Note { .. } => {
-            true
-        }
+        Entry::Session { .. }
+        | Entry::Robots { .. }
+        | Entry::Round { .. }
+        | Entry::Starved
+        | Entry::Note { .. } => true,
     };
     if fits {
         Ok(())

@@ -264,7 +264,11 @@ mod tests {
         );
         check(
             "l-neighbor:depth=3",
-            expect!["policy 'l-neighbor' has no parameter 'depth'; it has none"],
+            expect!["policy 'l-neighbor' has no parameter 'depth'; did you mean 'gone'?"],
+        );
+        check(
+            "breadth-first:depth=3",
+            expect!["policy 'breadth-first' has no parameter 'depth'; it has none"],
         );
         check(
             "rankmass:push",

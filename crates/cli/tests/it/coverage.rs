@@ -21,9 +21,9 @@ fn the_policies_keep_their_order_and_the_pictures_are_drawn() {
     };
     let to_guarantee = |policy| needed(policy, "downloads_to_guarantee");
     assert!(to_guarantee("optimal") <= to_guarantee("rankmass"));
-    assert!(to_guarantee("rankmass") <= to_guarantee("windowed-rankmass"));
+    assert!(to_guarantee("rankmass:push=exact") <= to_guarantee("windowed-rankmass"));
     assert!(to_guarantee("windowed-rankmass") <= to_guarantee("l-neighbor"));
-    assert!(to_guarantee("rankmass:push=fetched-first") < to_guarantee("rankmass"));
+    assert!(to_guarantee("rankmass") < to_guarantee("rankmass:push=exact"));
     let optimal = needed("optimal", "downloads_to_actual") as f64;
     assert!(needed("rankmass", "downloads_to_actual") as f64 <= 1.1 * optimal);
     for result in json["results"].as_array().unwrap() {

@@ -156,7 +156,7 @@ impl Account {
             unseen: i128::from(self.unseen),
         };
         if !barren {
-            sweep.trust_changes(|mass| i128::from(mass));
+            sweep.trust_changes(i128::from);
         }
         sweep.run(links);
         let Sweep {
@@ -249,7 +249,7 @@ impl Sweep<'_> {
             let after = counted.filter(|link| !self.pending.has(**link)).count() as u64;
             let unseen = account.unseen_links.get(&page).copied().unwrap_or(0);
             let is_dangling = after.saturating_add(unseen) == 0;
-            if before == after && !(is_dangling && !same_trust) {
+            if before == after && (same_trust || !is_dangling) {
                 continue;
             }
             self.divide_anew(sent, links, (before, after, unseen));

@@ -120,9 +120,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         parameters: &[
             ParameterInfo {
                 name: "push",
-                default: "exact",
-                meaning: "exact (the paper's order) or fetched-first (push fetched pages, which \
-                          cost no request, before paying for a new one)",
+                default: "fetched-first",
+                meaning: "fetched-first (push fetched pages, which cost no request, before paying \
+                          for a new one) or exact (the paper's order)",
             },
             ParameterInfo {
                 name: "share",
@@ -181,7 +181,7 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
             let first = Push::FetchedFirst { share };
             let push = spec.choice(
                 "push",
-                Push::Exact,
+                first,
                 &[("exact", Push::Exact), ("fetched-first", first)],
             )?;
             Box::new(RankMass::new(trust.clone(), goal, push, dangling()?).with_gone(gone))

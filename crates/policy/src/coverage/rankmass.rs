@@ -90,6 +90,16 @@ impl RankMass {
         self.account.balance(mass(held), mass(shelved));
     }
 
+    /// Nothing that is queued can be asked for: fetched pages are expanded whatever the queue holds, so
+    /// that what lies behind them is queued too. Else a host that does not answer and holds much
+    /// would keep the crawl from all that is worth less.
+    fn rank_more(&mut self, links: &dyn Links, ranking: &mut Ranking) {
+        while !self.account.is_met() && is_worth_it(ranking) {
+            self.expand_best(links, ranking);
+        }
+        self.settle(links, ranking);
+    }
+
     /// The best parked page gives up its residual.
     fn expand_best(&mut self, links: &dyn Links, ranking: &mut Ranking) {
         let (page, _) = ranking.best_parked().expect("a parked page is next");
@@ -239,7 +249,8 @@ impl Policy for RankMass {
                 });
                 self.pass_on(page, ranking);
             }
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
+            Event::Round { .. } => return self.rank_more(links, ranking),
+            Event::Held { .. } | Event::Hinted { .. } => return,
         }
         self.account.moments.pay(self.account.fates.stored_count());
         self.settle(links, ranking);

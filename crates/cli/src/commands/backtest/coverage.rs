@@ -33,7 +33,7 @@ pub(crate) struct Coverage {
     /// Policies to compare, or `all` (see `turnstone policies coverage`)
     #[arg(
         long,
-        default_value = "l-neighbor,windowed-rankmass,rankmass,rankmass:push=fetched-first"
+        default_value = "l-neighbor,windowed-rankmass,rankmass:push=exact,rankmass"
     )]
     policies: String,
     /// Where the surfer starts: `top:N` (the N pages of highest PageRank), a list of pages
@@ -141,7 +141,7 @@ impl Coverage {
             "all" => {
                 let fitting = catalog::policies().filter(|info| info.answers(Asked::Coverage));
                 let mut names: Vec<&str> = fitting.map(|info| info.name).collect();
-                names.push("rankmass:push=fetched-first");
+                names.push("rankmass:push=exact");
                 names.join(",")
             }
             list => list.to_owned(),
@@ -316,7 +316,7 @@ fn window_figure(outcomes: &[Outcome]) -> Option<Figure> {
     let mut series = vec![Series::line("windowed-rankmass", points)];
     for outcome in outcomes
         .iter()
-        .filter(|o| o.policy == "rankmass" || o.policy == "l-neighbor")
+        .filter(|o| o.policy.starts_with("rankmass") || o.policy == "l-neighbor")
     {
         let level = vec![(first, outcome.seconds), (last, outcome.seconds)];
         series.push(Series::line(outcome.policy.clone(), level).muted());

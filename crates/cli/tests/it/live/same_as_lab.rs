@@ -94,7 +94,7 @@ fn check(arguments: &str, policy: Box<dyn Policy>, pages_max: usize) {
 fn a_live_crawl_decides_as_the_lab_does() {
     for spec in [
         "rankmass",
-        "rankmass:push=fetched-first",
+        "rankmass:push=exact",
         "windowed-rankmass",
         "l-neighbor",
     ] {
