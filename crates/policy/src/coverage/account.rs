@@ -30,6 +30,7 @@ use turnstone_frontier::{Change, Coverage, PageId, Restore, Save, corrupt};
 
 use super::correction::Moments;
 use super::fates::{Fate, Fates};
+use super::pushed::Pushed;
 use super::{Dangling, Goal, Gone, Trust};
 use crate::mass::ONE;
 
@@ -330,35 +331,6 @@ impl Account {
         }
         let doubt = self.doubt.saturating_add(expanded).saturating_add(whole);
         self.doubt = doubt.min(ONE);
-    }
-}
-
-/// What an expansion pushes on, as the totals that the shares are functions of.
-#[derive(Clone, Copy)]
-struct Pushed {
-    before: u64,
-    whole: u64,
-    after: u64,
-}
-
-impl Pushed {
-    #[inline]
-    fn sum(self) -> u64 {
-        self.through(|part| part)
-    }
-
-    /// By how much a function of what was pushed in all has grown.
-    #[inline]
-    fn through(self, share: impl Fn(u64) -> u64) -> u64 {
-        let mut grown = share(self.after);
-        // Both are rare, and a share is a division.
-        if self.whole > 0 {
-            grown += share(self.whole);
-        }
-        if self.before > 0 {
-            grown -= share(self.before);
-        }
-        grown
     }
 }
 

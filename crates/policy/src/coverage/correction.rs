@@ -24,6 +24,7 @@ use turnstone_frontier::{Links, PageId, Restore, Save};
 
 use super::account::Account;
 use super::bits::Bits;
+use super::pushed::Sent;
 use super::{Dangling, Gone, Trust};
 use crate::mass::ONE;
 
@@ -317,41 +318,5 @@ impl Sweep<'_> {
             Some(change) => change,
             None => self.early.entry(page).or_default(),
         } += by;
-    }
-}
-
-/// All that a page has pushed on so far.
-#[derive(Clone, Copy)]
-struct Sent {
-    /// So many times, what a whole one pushes.
-    wholes: u64,
-    whole: u64,
-    rest: u64,
-}
-
-impl Sent {
-    fn by(account: &Account, page: PageId) -> Self {
-        let damping = account.rules.goal.damping;
-        Self {
-            wholes: account.wholes.get(&page).copied().unwrap_or(0),
-            whole: damping.of_rounded_up(ONE),
-            rest: damping.of_rounded_up(account.expanded[page.index()]),
-        }
-    }
-
-    fn is_nothing(self) -> bool {
-        self.wholes == 0 && self.rest == 0
-    }
-
-    /// What each of so many links was given; 0 if there are none.
-    fn share(self, count: u64) -> i128 {
-        let share = |part: u64| i128::from(part.checked_div(count).unwrap_or(0));
-        i128::from(self.wholes) * share(self.whole) + share(self.rest)
-    }
-
-    /// What a page with this trust was given.
-    fn part(self, trusted: u64) -> i128 {
-        let share = |part| i128::from(Trust::share(part, trusted));
-        i128::from(self.wholes) * share(self.whole) + share(self.rest)
     }
 }

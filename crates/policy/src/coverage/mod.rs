@@ -7,9 +7,11 @@
 
 mod account;
 mod bits;
+mod board;
 mod correction;
 mod fates;
 mod l_neighbor;
+mod pushed;
 mod rankmass;
 mod trust;
 mod windowed;
