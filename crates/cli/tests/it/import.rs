@@ -373,7 +373,7 @@ com,example)/r 20210102030405 {"url":"http://example.com/robots.txt","mime":"tex
     let cdx = " CDX N b a m s k r M S V g\n\
         com,example)/ 20190102030405 http://example.com/ text/html 200 3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ - - 5 10 x.warc.gz\n";
     let expect = expect![[r#"
-        http://example.com/ fetched seed
+        http://example.com/ waiting seed
           2019-01-02T03:04 New 200 ok "" 0 words []
     "#]];
     check(&[("i.cdx", cdx.as_bytes())], "i.cdx", &expect);

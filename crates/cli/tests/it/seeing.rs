@@ -100,7 +100,7 @@ fn status_after_a_crawl_tells_what_the_crawl_told() {
         assert_eq!(seen[key], said[key], "{key}");
     }
     assert_eq!(seen["state"], "stopped");
-    assert_eq!(seen["stopped_by"], "exhausted");
+    assert_eq!(seen["stopped_by"], "coverage");
     assert_eq!(seen["live"], Value::Null);
     assert_eq!(seen["policy"], "rankmass");
     assert_eq!(
@@ -109,7 +109,7 @@ fn status_after_a_crawl_tells_what_the_crawl_told() {
     );
     let human = done(folder.path(), "status c").out;
     for part in [
-        "stopped by exhausted",
+        "stopped by coverage",
         "4 stored of 9 known",
         "coverage",
         "█",

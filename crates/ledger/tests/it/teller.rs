@@ -32,7 +32,10 @@ impl Policy for InOrder {
             }
             Event::Unseen { links, .. } => self.unseen = self.unseen.saturating_add(links),
             Event::Round { .. } => self.rounds += 1,
-            Event::Failed { page, fault } if fault == Fault::Lost => ranking.queue(page),
+            Event::Failed {
+                page,
+                fault: Fault::Lost,
+            } => ranking.queue(page),
             _ => {}
         }
     }

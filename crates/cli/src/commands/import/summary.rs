@@ -79,7 +79,7 @@ impl Summary {
         Self {
             directory: directory.to_owned(),
             pages: store.index().page_count() as u64,
-            stored: store.index().stored_count(),
+            stored: store.index().copied_count(),
             hosts: store.index().host_count() as u64,
             first_ms: sessions.first().map_or(0, |first| first.wall_ms),
             whole: true,

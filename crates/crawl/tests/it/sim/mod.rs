@@ -403,10 +403,8 @@ impl World {
             ledger.store_mut().durable(until);
             self.unsynced = 0;
         }
-        if self.dice.once_in(25) {
-            if ledger.checkpoint().is_ok() {
-                self.unsynced = 0;
-            }
+        if self.dice.once_in(25) && ledger.checkpoint().is_ok() {
+            self.unsynced = 0;
         }
     }
 
