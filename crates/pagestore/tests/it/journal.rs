@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use turnstone_frontier::Tick;
-use turnstone_pagestore::{Store, StoreError, journal::Journal};
+use turnstone_frontier::{Change, Links as _, PageId, Tick};
+use turnstone_pagestore::{PageState, Settled, Store, StoreError, journal::Journal};
 
 use crate::crawls::{Deed, deeds, perform, told};
 use crate::faulty::FaultyDisk;
@@ -102,30 +102,44 @@ fn other_files_and_newer_formats_are_refused() {
     }
 }
 
-/// A journal of an older version is read as it is, and becomes one of this when it is taken over.
+/// A journal of an older version is read as it is, and becomes one of this when it is taken over. The
+/// fixtures were written by the code of their version.
 #[test]
 fn older_versions_open() {
-    [1, 2, 3].into_iter().for_each(opens);
-}
-
-fn opens(version: u8) {
-    let folder = tempfile::tempdir().unwrap();
-    let state = small_crawl(folder.path()).pop().unwrap().1;
-    let journal = folder.path().join("store/journal");
-    let mut bytes = std::fs::read(&journal).unwrap();
-    assert_eq!(bytes[8], 4);
-    bytes[8] = version;
-    std::fs::write(&journal, &bytes).unwrap();
-    assert_eq!(told(&Store::look(folder.path()).unwrap()), state);
-    assert_eq!(std::fs::read(&journal).unwrap(), bytes, "only looked at");
-    let mut store = Store::open(folder.path(), "a test").unwrap();
-    assert_eq!(told(&store), state);
-    perform(&mut store, &Deed::Hint(0, 1, 77), Tick(99)).unwrap();
-    store.write().unwrap();
-    let state = told(&store);
-    drop(store);
-    assert_eq!(std::fs::read(&journal).unwrap()[8], 4);
-    assert_eq!(told(&Store::open(folder.path(), "a test").unwrap()), state);
+    for (version, hint, pages_changed) in [(1, None, 0), (2, Some(1_700_000_100), 0), (3, Some(1_700_000_100), 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("store/journal");
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/v{version}/journal"));
+        std::fs::create_dir(folder.path().join("store")).unwrap();
+        std::fs::copy(fixture, &journal).unwrap();
+        let bytes = std::fs::read(&journal).unwrap();
+        assert_eq!(bytes[8], version);
+        let looked = Store::look(folder.path()).unwrap();
+        let index = looked.index();
+        assert_eq!((index.page_count(), index.stored_count()), (4, 2), "v{version}");
+        assert_eq!(index.known_count(), 4, "nothing is out of scope");
+        assert_eq!(index.state(PageId(2)), PageState::Gone);
+        assert_eq!(index.seeds(), [PageId(0)]);
+        assert_eq!(index.hint(PageId(1)), hint, "v{version}");
+        assert_eq!(index.plan(), None, "no plan was written then");
+        let last = looked.outcome(PageId(1)).unwrap().unwrap();
+        let changed = last.settled == Settled::Fetched(Change::Changed);
+        assert_eq!(u64::from(changed), pages_changed, "v{version}");
+        assert_eq!(last.facts.arm.is_some(), changed);
+        let mut links = Vec::new();
+        assert_eq!(looked.links_of(PageId(0), &mut links), [1, 2, 3].map(PageId));
+        assert_eq!(std::fs::read(&journal).unwrap(), bytes, "only looked at");
+        let state = told(&looked);
+        let mut store = Store::open(folder.path(), "a test").unwrap();
+        assert_eq!(told(&store), state);
+        perform(&mut store, &Deed::Hint(0, 1, 77), Tick(9999)).unwrap();
+        store.write().unwrap();
+        let state = told(&store);
+        drop(store);
+        assert_eq!(std::fs::read(&journal).unwrap()[8], 4);
+        assert_eq!(told(&Store::open(folder.path(), "a test").unwrap()), state);
+    }
 }
 
 proptest! {
