@@ -134,7 +134,7 @@ impl<P: Policy> Asker<P> {
                 Some(format!("its robots.txt answers {}", response.status))
             }
             Ok(_) => None,
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(error.detail.clone()),
         };
         match met {
             Some(met) => self.heard(host, Mood::Unreachable, &met),
@@ -315,7 +315,7 @@ impl<P: Policy> Asker<P> {
         let (verdict, mood) = verdict::of_error(error);
         if let Some(mood) = mood {
             self.rest(host, mood);
-            self.heard(host, mood.kind(), &error.to_string());
+            self.heard(host, mood.kind(), &error.detail);
         }
         let mut facts = Facts {
             mood: mood.map(mood::Answer::kind),

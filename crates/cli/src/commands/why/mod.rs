@@ -249,6 +249,11 @@ fn reason(
         PageState::Gone | PageState::Unknown | PageState::Refused => said,
         PageState::Outside => outside(directory, page)?,
     };
+    let left = state != PageState::Outside && directory.store.index().is_outside(page);
+    let reason = match left {
+        true => format!("{reason}; {}", outside(directory, page)?),
+        false => reason,
+    };
     Ok((class, reason))
 }
 
