@@ -9,8 +9,12 @@ use turnstone_fetch::html::encoding::{EncodingSource, charset_of, detect};
 use turnstone_fetch::html::refresh::parse_refresh;
 use turnstone_fetch::html::srcset::parse_srcset;
 use turnstone_fetch::html::{
-    Fingerprint, LinkKind, Page, PageInput, PageLimits, read_page, simhash_distance,
+    Fingerprint, LinkKind, Page, PageInput, PageLimits, read_page, read_page_by_tokenizer,
+    simhash_distance,
 };
+
+#[path = "../../examples/compare/soup.rs"]
+mod soup;
 
 fn read(body: impl AsRef<[u8]>, limits: &PageLimits) -> Page {
     let url = url::Url::parse("https://site.example/dir/page.html?x=1").unwrap();
@@ -337,6 +341,25 @@ fn what_is_open_is_not_read_as_something_else() {
         let page = read(body, &limits);
         let found: String = page.links.iter().map(|link| link.url.path()).collect();
         assert_eq!((page.text.trim(), found.as_str()), (text, links), "{body}");
+    }
+}
+
+/// The example `compare` does a million of these, and whole trees of pages.
+#[test]
+fn soups_read_as_by_the_tokenizer_alone() {
+    let url = url::Url::parse("https://site.example/dir/page.html?x=1").unwrap();
+    let mut soups = soup::Soups::new(7);
+    for nth in 0..2000 {
+        let soup = soups.next_soup();
+        let input = PageInput {
+            url: &url,
+            content_type: Some("text/html; charset=utf-8"),
+            body: soup.as_bytes(),
+            agent: "turnstone",
+        };
+        let limits = PageLimits::default();
+        let truth = read_page_by_tokenizer(input, &limits);
+        assert_eq!(read_page(input, &limits), truth, "soup {nth}: {soup:?}");
     }
 }
 
