@@ -124,7 +124,8 @@ fn read_by(
     let charset = input.content_type.and_then(charset_of);
     let domain = host_of(input.url).rsplit('.').next();
     let (encoding, encoding_source) = detect(body, charset, domain);
-    let binary = media::is_binary(body) && encoding_source != EncodingSource::ByteOrderMark;
+    let binary = media::is_binary(input.content_type, body)
+        && encoding_source != EncodingSource::ByteOrderMark;
     let text = if binary {
         "".into()
     } else {
