@@ -9,6 +9,7 @@
 //! - links: the scan, and links found, told apart and resolved
 //! - text: the scan, and the fingerprint of the text
 //! - all: everything that a crawl asks of a page
+//! - keys: all, and the canonical key of each link, by which a crawl knows pages
 #![expect(clippy::print_stdout, reason = "a measurement")]
 
 use std::fmt::Write as _;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use turnstone_fetch::html::{LinksWanted, PageInput, PageLimits, read_page};
+use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use url::Url;
 
 const FILES_MAX: usize = 2000;
@@ -31,34 +33,42 @@ fn main() {
         sets.push(("generated indexes".to_owned(), vec![index(); 20]));
     }
     let began = Instant::now();
-    println!("MiB/s: scan links text all");
+    println!("MiB/s: scan links text all keys");
     for (name, pages) in &sets {
         let bytes: usize = pages.iter().map(Vec::len).sum();
         let mebibytes = bytes as f64 / f64::from(1 << 20);
-        let rate = |links, fingerprint| {
+        let rate = |links, fingerprint, keys: Option<KeyOptions>| {
             let limits = PageLimits {
                 links,
                 fingerprint,
                 text_bytes_max: 0,
                 ..PageLimits::default()
             };
-            let mut runs: Vec<Duration> = (0..RUNS).map(|_| time(pages, &limits, began)).collect();
+            let mut runs: Vec<Duration> = (0..RUNS)
+                .map(|_| time(pages, &limits, keys.as_ref(), began))
+                .collect();
             runs.sort_unstable();
             mebibytes / runs[RUNS / 2].as_secs_f64()
         };
         println!(
-            "{name}: {} pages, {mebibytes:.1} MiB: {:.0} {:.0} {:.0} {:.0}",
+            "{name}: {} pages, {mebibytes:.1} MiB: {:.0} {:.0} {:.0} {:.0} {:.0}",
             pages.len(),
-            rate(LinksWanted::None, false),
-            rate(LinksWanted::Pages, false),
-            rate(LinksWanted::None, true),
-            rate(LinksWanted::Pages, true),
+            rate(LinksWanted::None, false, None),
+            rate(LinksWanted::Pages, false, None),
+            rate(LinksWanted::None, true, None),
+            rate(LinksWanted::Pages, true, None),
+            rate(LinksWanted::Pages, true, Some(KeyOptions::default())),
         );
     }
 }
 
 /// Reads all pages once.
-fn time(pages: &[Vec<u8>], limits: &PageLimits, began: Instant) -> Duration {
+fn time(
+    pages: &[Vec<u8>],
+    limits: &PageLimits,
+    keys: Option<&KeyOptions>,
+    began: Instant,
+) -> Duration {
     let url = Url::parse("https://site.example/dir/sub/page.html").expect("a plain URL");
     let start = now(began);
     for body in pages {
@@ -68,7 +78,12 @@ fn time(pages: &[Vec<u8>], limits: &PageLimits, began: Instant) -> Duration {
             body: black_box(body),
             agent: "turnstone",
         };
-        black_box(read_page(input, limits));
+        let page = black_box(read_page(input, limits));
+        if let Some(options) = keys {
+            for link in &page.links {
+                black_box(canonical_key(&link.url, options));
+            }
+        }
     }
     now(began) - start
 }
