@@ -51,7 +51,7 @@ ifdef SOFT404
 endif
 
 ## fuzz: run every fuzz target for SECONDS; needs a nightly toolchain and cargo-fuzz
-FUZZ ?= robots canonical_key links sitemap feed heads chunks
+FUZZ ?= robots canonical_key links markup sitemap feed heads chunks
 SECONDS ?= 600
 fuzz:
 	for target in $(FUZZ); do \

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::Semaphore;
+use turnstone_fetch::html::refresh::refresh_of;
 use turnstone_fetch::html::{LinkKind, PageInput, PageLimits, Unseen, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::robots::tags::PageWishes;
@@ -311,7 +312,10 @@ fn read_body(
                 .links
                 .into_iter()
                 .filter(|link| link.kind.is_page() || reading.lists && link.kind == LinkKind::List);
-            (distinct(reading, links.map(|link| (link.url, None))), soft)
+            let refresh = refresh_of(&response.headers, url, &reading.pages.urls);
+            let links = links.map(|link| link.url);
+            let links = links.chain(refresh.map(|refresh| refresh.url));
+            (distinct(reading, links.map(|url| (url, None))), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -322,7 +326,13 @@ fn read_body(
             };
             let list = read_sitemap(input, &SitemapLimits::default());
             facts.text_hash = list_hash(facts);
-            missed(facts, list.unseen_links());
+            missed(
+                facts,
+                match response.shortfall(&decoded) {
+                    Some(_) => Unseen::Unbounded,
+                    None => list.unseen_links(),
+                },
+            );
             let entries = list.entries.into_iter().map(|entry| {
                 let date = entry.lastmod_s.and_then(|date| u64::try_from(date).ok());
                 (entry.url, date)

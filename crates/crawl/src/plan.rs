@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnstone_fetch::html::PageLimits;
+use turnstone_fetch::html::{LinksWanted, PageLimits};
 use turnstone_fetch::robots::RefreshOptions;
 use turnstone_fetch::scope::Scope;
 use turnstone_fetch::soft404::SoftOptions;
@@ -106,6 +106,7 @@ impl Plan {
             // Fingerprints cover all text; none of it is kept here.
             pages: PageLimits {
                 text_bytes_max: 0,
+                links: LinksWanted::Pages,
                 ..PageLimits::default()
             },
             body_bytes_max: 10 << 20,

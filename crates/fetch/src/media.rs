@@ -2,9 +2,14 @@
 //!
 //! Servers mislabel: a PDF sent as `text/html` must not be read as a page, and a page without a
 //! `Content-Type` still is one. The first bytes have the last word against a text label; the
-//! label has it among texts, which all look alike.
+//! label has it among texts, which all look alike: what is sent as plain text is no page, whatever
+//! tags are in it, as in browsers.
 //!
 //! Cost: the first 1,024 bytes at most.
+
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+
+use crate::html::encoding::charset_of;
 
 /// What a body is to a crawler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +74,7 @@ impl MediaFilter {
         if self.wanted.contains(&media) {
             return Ok(media);
         }
-        let source = if sniff_binary(body) == Some(media) {
+        let source = if sniff_binary(body, says_utf_16(content_type)) == Some(media) {
             "its first bytes"
         } else {
             "its Content-Type"
@@ -81,10 +86,12 @@ impl MediaFilter {
 /// The kind of a body, by its `Content-Type` and its first bytes.
 pub fn media_of(content_type: Option<&str>, body: &[u8]) -> Media {
     let labelled = content_type.and_then(by_label);
-    if let Some(binary) = sniff_binary(body) {
+    if let Some(binary) = sniff_binary(body, says_utf_16(content_type)) {
         return binary;
     }
     match labelled {
+        // Lists are sent as plain text by many, and read as what they are.
+        Some(Media::Text) if sniff_text(body) == Media::Html => Media::Text,
         // The bytes are text whatever the label claims; trust them over it.
         Some(Media::Html | Media::Xml | Media::Json) => labelled.unwrap_or(Media::Text),
         Some(Media::Image) if content_type.is_some_and(|c| c.contains("svg")) => Media::Image,
@@ -92,9 +99,18 @@ pub fn media_of(content_type: Option<&str>, body: &[u8]) -> Media {
     }
 }
 
-/// Whether a body is something other than text, whatever its label says.
-pub fn is_binary(body: &[u8]) -> bool {
-    sniff_binary(body).is_some()
+/// Whether a body is something other than text, whatever kind its label says it is. Only a charset
+/// is believed: text in UTF-16 is full of NUL.
+pub fn is_binary(content_type: Option<&str>, body: &[u8]) -> bool {
+    sniff_binary(body, says_utf_16(content_type)).is_some()
+}
+
+/// Whether the label says that the body is in UTF-16, with or without a mark.
+fn says_utf_16(content_type: Option<&str>) -> bool {
+    let encoding = content_type
+        .and_then(charset_of)
+        .and_then(|label| Encoding::for_label(label.as_bytes()));
+    encoding.is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE)
 }
 
 fn by_label(content_type: &str) -> Option<Media> {
@@ -144,7 +160,7 @@ const SIGNATURES: [(&[u8], Media); 20] = [
     (b"wOF2", Media::Binary),
 ];
 
-fn sniff_binary(body: &[u8]) -> Option<Media> {
+fn sniff_binary(body: &[u8], says_utf_16: bool) -> Option<Media> {
     let head = &body[..body.len().min(1024)];
     // Two-letter signatures also begin words: they need a byte that no text has.
     let odd = odd_bytes(head);
@@ -166,7 +182,8 @@ fn sniff_binary(body: &[u8]) -> Option<Media> {
     if head.get(4..8) == Some(b"ftyp") {
         return Some(Media::AudioVideo);
     }
-    let is_utf16 = head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]);
+    let has_mark = head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]);
+    let is_utf16 = has_mark || says_utf_16;
     // A stray NUL or two happens in pages; one in sixteen bytes does not.
     (!is_utf16 && odd > 3 && odd * 16 > head.len()).then_some(Media::Binary)
 }

@@ -1,7 +1,7 @@
 //! Percent forms: the few pieces that robots patterns and URL keys share.
 
 /// RFC 3986 unreserved characters: encoded or not, they mean the same.
-pub fn is_unreserved(byte: u8) -> bool {
+pub const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 

@@ -7,7 +7,9 @@ use serde_json::Value;
 use turnstone_fetch::html::encoding::detect;
 use turnstone_fetch::html::refresh::parse_refresh;
 use turnstone_fetch::html::srcset::{Candidate, parse_srcset};
-use turnstone_fetch::html::{LinkKind, Page, PageInput, PageLimits, read_page};
+use turnstone_fetch::html::{
+    LinkKind, Page, PageInput, PageLimits, read_page, read_page_by_tokenizer,
+};
 use url::Url;
 
 use crate::report::{Error, Report, field, items};
@@ -28,7 +30,13 @@ fn read(url: &Url, body: &str) -> Page {
         body: body.as_bytes(),
         agent: "turnstone",
     };
-    read_page(input, &PageLimits::default())
+    let page = read_page(input, &PageLimits::default());
+    let truth = read_page_by_tokenizer(input, &PageLimits::default());
+    assert_eq!(
+        page, truth,
+        "read otherwise by the tokenizer alone: {body:?}"
+    );
+    page
 }
 
 fn links(report: &mut Report) -> Result<(), Error> {

@@ -1,24 +1,24 @@
-//! What the tokens of a page add up to: the sink behind the tokenizer.
+//! What the tokens of a page add up to.
 //!
-//! Links are kept as written until the end of the page (`raw_links`). The sink also plays the small part of the tree builder
+//! Links are kept as written until the end of the page (`raw_links`). The collector also plays the small part of the tree builder
 //! that matters to a tokenizer: which elements hold raw text, and whether we are inside SVG or
 //! MathML, where they do not.
 //!
 //! Cost: constant per token besides the text itself; the only stack is that of SVG and MathML
 //! islands, [`ISLANDS_MAX`] deep at most.
 
-use std::cell::{Cell, RefCell};
+use std::borrow::Cow;
 
-use html5ever::tokenizer::{TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::tokenizer::TokenSinkResult;
 
-use super::elements::{RawText, is_inline, leaves_foreign, names_a_list, opens_raw_text, rel_of};
+use super::elements::{Element, RawText, leaves_foreign, names_a_list, rel_of};
 use super::fingerprint::WordStream;
 use super::link::LinkKind;
 use super::page::PageLimits;
 use super::raw_links::{RawLinks, Written};
 use super::refresh::parse_refresh;
 use super::srcset::parse_srcset;
-use super::tag::{Attributes, Markup, Tag};
+use super::tag::{Attributes, Tag};
 use crate::robots::tags::PageWishes;
 
 /// How many nested SVG and MathML islands are told apart.
@@ -28,8 +28,8 @@ const ISLANDS_MAX: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Markup,
-    /// Inside the element of this name.
-    RawText(&'static str),
+    /// Inside this element.
+    RawText(Element),
     Plaintext,
 }
 
@@ -78,62 +78,71 @@ impl Collector {
         }
     }
 
-    fn in_foreign(&self) -> bool {
+    /// Whether we are inside SVG or MathML.
+    pub(super) fn in_foreign(&self) -> bool {
         self.islands.last() == Some(&Island::Foreign)
     }
 
-    fn start_tag(&mut self, tag: Tag<'_>) -> TokenSinkResult<()> {
-        let name = tag.name;
-        if !is_inline(name) {
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Takes a start tag, and says how a tokenizer goes on behind it.
+    pub(super) fn start_tag(&mut self, tag: Tag<'_>) -> TokenSinkResult<()> {
+        let element = tag.element;
+        if !element.is_inline() {
             self.break_words();
         }
-        if self.in_foreign() && leaves_foreign(name) {
+        if self.in_foreign() && leaves_foreign(tag.name) {
             self.islands.clear();
         }
         let is_foreign = self.in_foreign();
-        self.enter_island(name, tag.self_closing);
-        self.collect_links(name, tag.attributes);
-        if is_foreign {
-            return TokenSinkResult::Continue;
+        self.enter_island(element, tag.self_closing);
+        if element.has_links() {
+            self.collect_links(element, tag.attributes);
         }
-        let Some((open, raw)) = opens_raw_text(name) else {
+        let Some(raw) = element.raw_text().filter(|_| !is_foreign) else {
             return TokenSinkResult::Continue;
         };
         let RawText::Until(raw) = raw else {
             self.mode = Mode::Plaintext;
             return TokenSinkResult::Plaintext;
         };
-        if open == "title" && self.title.is_none() {
+        if element == Element::Title && self.title.is_none() {
             self.title = Some(String::new());
         }
-        self.mode = Mode::RawText(open);
+        self.mode = Mode::RawText(element);
         TokenSinkResult::RawData(raw)
     }
 
-    fn end_tag(&mut self, name: &str) {
-        if !is_inline(name) {
+    pub(super) fn end_tag(&mut self, element: Element) {
+        if !element.is_inline() {
             self.break_words();
         }
-        if matches!(self.mode, Mode::RawText(open) if open == name) {
+        if self.mode == Mode::RawText(element) {
             self.mode = Mode::Markup;
-            self.title_done |= name == "title";
+            self.title_done |= element == Element::Title;
         }
-        match name {
-            "svg" | "math" => {
+        match element {
+            Element::Svg | Element::Math => {
                 let outermost = self.islands.iter().rposition(|i| *i == Island::Foreign);
                 self.islands.truncate(outermost.unwrap_or(0));
             }
-            "foreignobject" | "desc" | "title" if self.islands.last() == Some(&Island::Html) => {
+            Element::ForeignObject | Element::Desc | Element::Title
+                if self.islands.last() == Some(&Island::Html) =>
+            {
                 self.islands.pop();
             }
             _ => {}
         }
     }
 
-    fn enter_island(&mut self, name: &str, self_closing: bool) {
-        let island = match name {
-            "svg" | "math" => Island::Foreign,
-            "foreignobject" | "desc" | "title" if self.in_foreign() => Island::Html,
+    fn enter_island(&mut self, element: Element, self_closing: bool) {
+        let island = match element {
+            Element::Svg | Element::Math => Island::Foreign,
+            Element::ForeignObject | Element::Desc | Element::Title if self.in_foreign() => {
+                Island::Html
+            }
             _ => return,
         };
         if !self_closing && self.islands.len() < ISLANDS_MAX {
@@ -141,13 +150,13 @@ impl Collector {
         }
     }
 
-    fn collect_links(&mut self, name: &str, attributes: Attributes<'_>) {
-        match name {
-            "a" => self.simple(LinkKind::Anchor, attributes, "href"),
-            "area" => self.simple(LinkKind::Area, attributes, "href"),
-            "frame" => self.simple(LinkKind::Frame, attributes, "src"),
-            "iframe" => self.simple(LinkKind::Iframe, attributes, "src"),
-            "link" => {
+    fn collect_links(&mut self, element: Element, attributes: Attributes<'_>) {
+        match element {
+            Element::Anchor => self.simple(LinkKind::Anchor, attributes, "href"),
+            Element::Area => self.simple(LinkKind::Area, attributes, "href"),
+            Element::Frame => self.simple(LinkKind::Frame, attributes, "src"),
+            Element::Iframe => self.simple(LinkKind::Iframe, attributes, "src"),
+            Element::Link => {
                 let kind = if names_a_list(attributes) {
                     LinkKind::List
                 } else {
@@ -156,58 +165,66 @@ impl Collector {
                 self.simple(kind, attributes, "href");
                 self.srcset(LinkKind::LinkSrcset, attributes, "imagesrcset");
             }
-            "img" | "image" if !self.in_foreign() => {
+            Element::Image if !self.in_foreign() => {
                 self.simple(LinkKind::Image, attributes, "src");
                 self.srcset(LinkKind::ImageSrcset, attributes, "srcset");
             }
-            "source" => {
+            Element::Source => {
                 self.simple(LinkKind::Source, attributes, "src");
                 self.srcset(LinkKind::SourceSrcset, attributes, "srcset");
             }
-            "input" => match attributes.get("type").unwrap_or("") {
-                kind if kind.eq_ignore_ascii_case("image") => {
+            Element::Input => {
+                let kind = attributes.get("type").unwrap_or_default();
+                if kind.eq_ignore_ascii_case("image") {
                     self.simple(LinkKind::InputImage, attributes, "src");
                 }
-                kind => self.password_field |= kind.eq_ignore_ascii_case("password"),
-            },
-            "video" => {
+                self.password_field |= kind.eq_ignore_ascii_case("password");
+            }
+            Element::Video => {
                 self.simple(LinkKind::Video, attributes, "src");
                 self.simple(LinkKind::VideoPoster, attributes, "poster");
             }
-            "audio" => self.simple(LinkKind::Audio, attributes, "src"),
-            "track" => self.simple(LinkKind::Track, attributes, "src"),
-            "embed" => self.simple(LinkKind::Embed, attributes, "src"),
-            "object" => self.simple(LinkKind::Object, attributes, "data"),
-            "base" if self.base.is_none() => self.base = attributes.get("href").map(str::to_owned),
-            "meta" => self.meta(attributes),
+            Element::Audio => self.simple(LinkKind::Audio, attributes, "src"),
+            Element::Track => self.simple(LinkKind::Track, attributes, "src"),
+            Element::Embed => self.simple(LinkKind::Embed, attributes, "src"),
+            Element::Object => self.simple(LinkKind::Object, attributes, "data"),
+            Element::Base if self.base.is_none() => {
+                self.base = attributes.get("href").map(Cow::into_owned);
+            }
+            Element::Meta => self.meta(attributes),
             _ => {}
         }
     }
 
     fn meta(&mut self, attributes: Attributes<'_>) {
-        let content = attributes.get("content").unwrap_or("");
+        let content = attributes.get("content").unwrap_or_default();
         if let Some(name) = attributes.get("name") {
-            self.wishes.add_meta(name, content, &self.agent);
+            self.wishes.add_meta(&name, &content, &self.agent);
         }
         if attributes
             .get("http-equiv")
             .is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh"))
-            && let Some((seconds, Some(target))) = parse_refresh(content)
+            && let Some((seconds, Some(target))) = parse_refresh(&content)
         {
             self.push(LinkKind::Refresh, target, "", seconds);
         }
     }
 
-    fn simple(&mut self, kind: LinkKind, attributes: Attributes<'_>, attr: &str) {
-        if let Some(href) = attributes.get(attr) {
-            self.push(kind, href, &rel_of(attributes), 0);
+    fn simple(&mut self, kind: LinkKind, attributes: Attributes<'_>, attribute: &str) {
+        if self.limits.links.has(kind)
+            && let Some(href) = attributes.get(attribute)
+        {
+            self.push(kind, &href, &rel_of(attributes), 0);
         }
     }
 
-    fn srcset(&mut self, kind: LinkKind, attributes: Attributes<'_>, attr: &str) {
-        if let Some(value) = attributes.get(attr) {
-            for candidate in parse_srcset(value) {
-                self.push(kind, candidate.url, &rel_of(attributes), 0);
+    fn srcset(&mut self, kind: LinkKind, attributes: Attributes<'_>, attribute: &str) {
+        if self.limits.links.has(kind)
+            && let Some(value) = attributes.get(attribute)
+        {
+            let rel = rel_of(attributes);
+            for candidate in parse_srcset(&value) {
+                self.push(kind, candidate.url, &rel, 0);
             }
         }
     }
@@ -218,28 +235,38 @@ impl Collector {
         }
     }
 
-    fn characters(&mut self, text: &str) {
+    /// Takes a piece of text.
+    pub(super) fn characters(&mut self, text: &str) {
         match self.mode {
-            Mode::RawText("title") => {
+            Mode::RawText(Element::Title) => {
                 if !self.title_done
                     && let Some(title) = &mut self.title
-                    && title.len() < self.limits.title_bytes_max
                 {
-                    push_cut(title, text, self.limits.title_bytes_max);
+                    self.title_done = push_cut(title, text, self.limits.title_bytes_max);
                 }
             }
-            Mode::RawText(name) if name != "xmp" => {}
-            Mode::Markup | Mode::RawText(_) | Mode::Plaintext => {
-                self.words.push(text);
+            Mode::Markup | Mode::RawText(Element::Xmp) | Mode::Plaintext => {
+                if self.limits.fingerprint {
+                    self.words.push(text);
+                }
                 self.keep_text(text);
             }
+            Mode::RawText(_) => {}
         }
+    }
+
+    /// Takes one character.
+    pub(super) fn character(&mut self, character: char) {
+        self.characters(character.encode_utf8(&mut [0; 4]));
     }
 
     /// Keeps visible text with runs of space folded into one.
     fn keep_text(&mut self, text: &str) {
+        if self.text_cut {
+            return;
+        }
         if self.text.len() >= self.limits.text_bytes_max {
-            self.text_cut |= !text.trim().is_empty();
+            self.text_cut = !text.trim().is_empty();
             return;
         }
         for (i, word) in text.split(char::is_whitespace).enumerate() {
@@ -248,10 +275,7 @@ impl Collector {
             }
             self.text.push_str(word);
         }
-        if self.text.len() > self.limits.text_bytes_max {
-            truncate(&mut self.text, self.limits.text_bytes_max);
-            self.text_cut = true;
-        }
+        self.text_cut = truncate(&mut self.text, self.limits.text_bytes_max);
     }
 
     fn break_words(&mut self) {
@@ -262,103 +286,20 @@ impl Collector {
     }
 }
 
-/// The tokenizer hands tokens to `&self`, so the collector sits in a cell.
-pub(super) struct Sink {
-    collector: RefCell<Collector>,
-    constructs: Cell<u64>,
-}
-
-impl Sink {
-    pub(super) fn new(collector: Collector) -> Sink {
-        Sink {
-            collector: RefCell::new(collector),
-            constructs: Cell::new(0),
-        }
-    }
-
-    pub(super) fn into_collector(self) -> Collector {
-        self.collector.into_inner()
-    }
-
-    pub(super) fn mode(&self) -> Mode {
-        self.collector.borrow().mode
-    }
-
-    /// How many comments and doctypes came so far.
-    pub(super) fn constructs(&self) -> u64 {
-        self.constructs.get()
-    }
-
-    /// Whether we are inside SVG or MathML.
-    pub(super) fn in_foreign(&self) -> bool {
-        self.collector.borrow().in_foreign()
-    }
-
-    /// Takes a tag that came past the tokenizer, and leads to no raw text.
-    pub(super) fn markup(&self, markup: &Markup<'_>) {
-        let mut collector = self.collector.borrow_mut();
-        match *markup {
-            Markup::Start(tag) => {
-                let _ = collector.start_tag(tag);
-            }
-            Markup::End(name) => collector.end_tag(name),
-        }
-    }
-
-    /// Takes text that came past the tokenizer.
-    pub(super) fn text(&self, text: &str) {
-        self.collector.borrow_mut().characters(text);
-    }
-
-    pub(super) fn note_left_out_tag(&self) {
-        self.collector.borrow_mut().tags_left_out += 1;
-    }
-}
-
-impl TokenSink for Sink {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let mut collector = self.collector.borrow_mut();
-        match token {
-            Token::TagToken(tag) if tag.kind == TagKind::StartTag => {
-                let attributes: Vec<_> = tag
-                    .attrs
-                    .iter()
-                    .map(|attribute| (&*attribute.name.local, &*attribute.value))
-                    .collect();
-                return collector.start_tag(Tag {
-                    name: &tag.name,
-                    attributes: Attributes(&attributes),
-                    self_closing: tag.self_closing,
-                });
-            }
-            Token::TagToken(tag) => collector.end_tag(&tag.name),
-            Token::CharacterTokens(text) => collector.characters(&text),
-            Token::DoctypeToken(_) | Token::CommentToken(_) => {
-                self.constructs.set(self.constructs.get() + 1);
-            }
-            Token::NullCharacterToken | Token::EOFToken | Token::ParseError(_) => {}
-        }
-        TokenSinkResult::Continue
-    }
-
-    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.in_foreign()
-    }
-}
-
-fn push_cut(out: &mut String, text: &str, bytes_max: usize) {
+/// Adds text as far as there is room. Returns whether there was too little.
+fn push_cut(out: &mut String, text: &str, bytes_max: usize) -> bool {
     out.push_str(text);
-    truncate(out, bytes_max);
+    truncate(out, bytes_max)
 }
 
-fn truncate(text: &mut String, bytes_max: usize) {
-    if text.len() > bytes_max {
+fn truncate(text: &mut String, bytes_max: usize) -> bool {
+    let is_too_long = text.len() > bytes_max;
+    if is_too_long {
         let mut end = bytes_max;
         while !text.is_char_boundary(end) {
             end -= 1;
         }
         text.truncate(end);
     }
+    is_too_long
 }

@@ -282,17 +282,18 @@ fn ascii_prefix(text: &[u8]) -> usize {
 }
 
 /// A bit for each of up to 64 bytes of ASCII: whether it is a letter or digit.
+#[inline]
 fn words_in(searched: &[u8]) -> u64 {
-    let mut padded = [0; SEARCHED];
-    let whole: &[u8; SEARCHED] = searched.try_into().unwrap_or_else(|_| {
-        padded[..searched.len()].copy_from_slice(searched);
-        &padded
-    });
-    let (blocks, _) = whole.as_slice().as_chunks::<BLOCK>();
+    let (blocks, rest) = searched.as_chunks::<BLOCK>();
     let masks = blocks.iter().enumerate();
-    masks.fold(0, |mask, (number, block)| {
+    let mask = masks.fold(0, |mask, (number, block)| {
         mask | words_in_block(u64::from_le_bytes(*block)) << (BLOCK * number)
-    })
+    });
+    if rest.is_empty() {
+        return mask;
+    }
+    let last = block_at(searched, BLOCK * blocks.len());
+    mask | words_in_block(last) << (BLOCK * blocks.len())
 }
 
 /// The same for eight bytes. In bytes below 128 a sum shows in the highest bit, and in no other
@@ -326,11 +327,17 @@ fn hash_word(text: &[u8], start: usize, end: usize) -> u64 {
 /// Eight bytes of text, or what there is.
 #[inline]
 fn block_at(text: &[u8], at: usize) -> u64 {
-    match text[at..].first_chunk::<BLOCK>() {
-        Some(block) => u64::from_le_bytes(*block),
+    let rest = &text[at..];
+    if let Some(block) = rest.first_chunk::<BLOCK>() {
+        return u64::from_le_bytes(*block);
+    }
+    match text.last_chunk::<BLOCK>() {
+        Some(_) if rest.is_empty() => 0,
+        // The end of the text without what stands before the place.
+        Some(last) => u64::from_le_bytes(*last) >> (8 * (BLOCK - rest.len())),
         None => {
-            let rest = text[at..].iter().rev();
-            rest.fold(0, |block, byte| block << 8 | u64::from(*byte))
+            let bytes = rest.iter().rev();
+            bytes.fold(0, |block, byte| block << 8 | u64::from(*byte))
         }
     }
 }

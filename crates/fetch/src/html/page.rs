@@ -8,7 +8,7 @@ use super::encoding::{EncodingSource, charset_of, detect};
 use super::fingerprint::Fingerprint;
 use super::link::{Link, LinkKind, LinksWanted, Refresh};
 use super::resolve::{Ground, Resolved, base_url, resolve_all};
-use super::scan::scan;
+use super::scan::{scan, scan_by_tokenizer};
 use crate::media;
 use crate::robots::tags::PageWishes;
 use crate::urls::{UrlLimits, host_of};
@@ -30,6 +30,8 @@ pub struct PageLimits {
     pub links_bytes_max: usize,
     /// Bytes of visible text kept. Fingerprints cover all of it.
     pub text_bytes_max: usize,
+    /// Whether the text is fingerprinted.
+    pub fingerprint: bool,
     /// Bytes of the title.
     pub title_bytes_max: usize,
     /// Bytes of one tag. Pictures inside attributes make long ones.
@@ -47,6 +49,7 @@ impl Default for PageLimits {
             links: LinksWanted::All,
             links_bytes_max: LINKS_BYTES_MAX,
             text_bytes_max: 1 << 20,
+            fingerprint: true,
             title_bytes_max: 1024,
             tag_bytes_max: 4 << 20,
             tag_attributes_max: 256,
@@ -101,17 +104,34 @@ pub struct Page {
 
 /// Reads a page. Never fails: what makes no sense is skipped, what is too much is cut and noted.
 pub fn read_page(input: PageInput<'_>, limits: &PageLimits) -> Page {
+    read_by(input, limits, |text, collector| {
+        scan(text, collector, limits)
+    })
+}
+
+/// Reads a page by html5ever's tokenizer alone: the slow truth that [`read_page`] is held against.
+/// It minds no limit on tags.
+pub fn read_page_by_tokenizer(input: PageInput<'_>, limits: &PageLimits) -> Page {
+    read_by(input, limits, scan_by_tokenizer)
+}
+
+fn read_by(
+    input: PageInput<'_>,
+    limits: &PageLimits,
+    scan: impl FnOnce(&str, Collector) -> Collector,
+) -> Page {
     let body = &input.body[..input.body.len().min(limits.bytes_max)];
     let charset = input.content_type.and_then(charset_of);
     let domain = host_of(input.url).rsplit('.').next();
     let (encoding, encoding_source) = detect(body, charset, domain);
-    let binary = media::is_binary(body) && encoding_source != EncodingSource::ByteOrderMark;
+    let binary = media::is_binary(input.content_type, body)
+        && encoding_source != EncodingSource::ByteOrderMark;
     let text = if binary {
         "".into()
     } else {
         encoding.decode_with_bom_removal(body).0
     };
-    let found = scan(&text, Collector::new(limits, input.agent), limits);
+    let found = scan(&text, Collector::new(limits, input.agent));
 
     let base = base_url(input.url, found.base.as_deref());
     let mut cuts = Cuts {

@@ -1,4 +1,26 @@
 //! `<meta http-equiv=refresh>`: the standard's grammar for "go there after so many seconds".
+//!
+//! The header line `Refresh` says the same by the same grammar, and browsers follow it.
+
+use http::HeaderMap;
+use http::header::REFRESH;
+use url::Url;
+
+use super::link::Refresh;
+use crate::urls::{UrlLimits, resolve};
+
+/// Where the `Refresh` header of a response leads, if anywhere: a link of the page at `url`. Only
+/// the first line that leads somewhere counts.
+pub fn refresh_of(headers: &HeaderMap, url: &Url, limits: &UrlLimits) -> Option<Refresh> {
+    let lines = headers.get_all(REFRESH).iter();
+    let mut lines = lines.filter_map(|line| std::str::from_utf8(line.as_bytes()).ok());
+    lines.find_map(|line| {
+        let (seconds, target) = parse_refresh(line)?;
+        let mut url = resolve(url, target?, limits).ok()?;
+        url.set_fragment(None);
+        Some(Refresh { seconds, url })
+    })
+}
 
 /// Reads the content of a refresh: seconds, and the target if one is named. `None` when it is no
 /// refresh at all. An empty target means the page itself.

@@ -44,9 +44,11 @@ pub(super) fn resolve_all(
     limits: &PageLimits,
     cuts: &mut Cuts,
 ) -> Resolved {
+    // Nearly all of them differ once resolved, too: their fragments are gone already.
+    let room = raw.iter().len().min(limits.links_bytes_max / LINK_BYTES);
     let mut kept = Kept {
-        links: Vec::new(),
-        seen: HashTable::new(),
+        links: Vec::with_capacity(room),
+        seen: HashTable::with_capacity(room),
         bytes: 0,
         bytes_max: limits.links_bytes_max,
         key: raw.key(),

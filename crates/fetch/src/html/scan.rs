@@ -1,96 +1,64 @@
-//! Feeding the tokenizer in pieces that it cannot choke on, and only those that need it.
+//! Through a page, token by token: by ourselves where it is plain, by the tokenizer where it is not.
 //!
-//! html5ever's tokenizer keeps a whole tag in memory and compares each attribute with all before
-//! it, so one tag of a hundred megabytes, or of a million attributes, would cost too much. We walk
-//! each tag first, by the standard's rules for quotes, and leave out one that is too long or has
-//! too many attributes. All else goes through whole: text up to the next `<`, comments and
-//! doctypes up to a `>`, raw text (scripts, styles) up to its end tag.
+//! [`Plain`] reads on as far as it can, which is nearly always to the end. What it leaves goes to
+//! html5ever's tokenizer, piece by piece, until that is between two tokens again.
 //!
-//! Most text and most tags mean what they spell: no character reference, no line end to be made
-//! one, no name in capitals. Those go past the tokenizer, straight to the sink. They may where the
-//! tokenizer is between two tokens, so that it cannot tell whether it was asked.
+//! The tokenizer keeps a whole tag in memory and compares each attribute with all before it, so one
+//! tag of a hundred megabytes, or of a million attributes, would cost too much. We walk each tag
+//! first, by the standard's rules for quotes, and leave out one that is too long or has too many
+//! attributes. All else goes through whole: text up to the next `<`, comments and doctypes up to a
+//! `>`, raw text (scripts, styles) up to its end tag.
 //!
 //! Invariant: outside raw text and comments the tokenizer is between two tokens whenever a tag is
-//! walked, so our idea of where the tag ends is the tokenizer's too. With and without the way past
-//! it the page reads the same.
-//! Cost: one extra look at each byte of a tag, two if it goes past the tokenizer.
+//! walked, so our idea of where the tag ends is the tokenizer's too. A page reads the same by
+//! [`scan`] and by [`scan_by_tokenizer`].
+//! Cost: linear.
+
+use std::cell::RefCell;
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
-use super::collect::{Collector, Mode, Sink};
+use super::collect::{Collector, Mode};
 use super::page::PageLimits;
-use super::tag::{Walked, is_space, walk};
+use super::plain::{Plain, is_end_tag};
+use super::sink::Sink;
+use super::tag::{name_end, walk};
 
 /// Text is handed on in pieces of this size, so that no copy of it grows large.
 const PIECE_BYTES_MAX: usize = 32 * 1024;
 /// What begins and ends text without markup in SVG and MathML.
-const CDATA: &str = "<![CDATA[";
+pub(super) const CDATA: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
 
 /// Reads the tokens of a decoded page.
 pub(super) fn scan(text: &str, collector: Collector, limits: &PageLimits) -> Collector {
-    let tokenizer = Tokenizer::new(Sink::new(collector), options());
-    let sink = &tokenizer.sink;
-    let queue = BufferQueue::default();
-    let mut attributes = Vec::new();
-    let mut rest = text;
-    let mut inside = Inside::Nothing;
-    // The tokenizer is not within a character reference or line end.
-    let mut settled = true;
-    while !rest.is_empty() {
-        let mode = sink.mode();
-        let piece = match mode {
-            _ if inside == Inside::Construct => construct(rest),
-            _ if inside == Inside::Cdata => cdata_piece(rest),
-            Mode::Markup if rest.starts_with(CDATA) && sink.in_foreign() => {
-                Piece::Cdata(CDATA.len())
+    let collector = RefCell::new(collector);
+    let mut plain = Plain::new(text, limits);
+    let mut at = plain.read_plain(0, &mut collector.borrow_mut());
+    if at < text.len() {
+        let mut pieces = Pieces::new(&collector, limits);
+        while at < text.len() {
+            at += pieces.feed(&text[at..]);
+            if pieces.is_between_tokens() {
+                at = plain.read_plain(at, &mut collector.borrow_mut());
             }
-            Mode::Markup => markup_piece(rest, &mut attributes, limits),
-            Mode::RawText(name) => raw_piece(rest, name, &mut attributes, limits),
-            Mode::Plaintext => Piece::Raw(text_end(rest, rest.len())),
-        };
-        let (now, later) = rest.split_at(piece.bytes());
-        rest = later;
-        let may_pass = mode == Mode::Markup && settled;
-        match &piece {
-            Piece::LeftOut { is_tag, .. } => {
-                if *is_tag {
-                    sink.note_left_out_tag();
-                }
-                // What was open before the tag must not go on behind it. This makes no token.
-                if mode == Mode::Markup {
-                    queue.push_back(StrTendril::from_slice("</>"));
-                    let _ = tokenizer.feed(&queue);
-                    settled = true;
-                }
-                continue;
-            }
-            Piece::Text(_) if may_pass && !needs_tokenizer(now) => {
-                sink.text(now);
-                continue;
-            }
-            Piece::Tag(tag) if may_pass => {
-                if let Some(markup) = tag.plain(now, &attributes) {
-                    sink.markup(&markup);
-                    continue;
-                }
-            }
-            _ => {}
         }
-        settled = !matches!(piece, Piece::Text(_) | Piece::Broken(_));
-        let constructs_before = sink.constructs();
-        queue.push_back(StrTendril::from_slice(now));
-        // Never stops for a script: our sink does not ask for it.
-        let _ = tokenizer.feed(&queue);
-        inside = match piece {
-            Piece::Construct(_) if sink.constructs() == constructs_before => Inside::Construct,
-            Piece::Cdata(_) => Inside::Cdata,
-            _ => Inside::Nothing,
-        };
+        pieces.tokenizer.end();
     }
+    collector.into_inner()
+}
+
+/// The same by html5ever's tokenizer alone: slower, without limits on tags, and the truth.
+pub(super) fn scan_by_tokenizer(text: &str, collector: Collector) -> Collector {
+    let collector = RefCell::new(collector);
+    let tokenizer = Tokenizer::new(Sink::new(&collector), options());
+    let queue = BufferQueue::default();
+    queue.push_back(StrTendril::from_slice(text));
+    let _ = tokenizer.feed(&queue);
     tokenizer.end();
-    tokenizer.sink.into_collector()
+    drop(tokenizer);
+    collector.into_inner()
 }
 
 /// The decoder took the byte-order mark away already.
@@ -105,24 +73,91 @@ fn options() -> TokenizerOpts {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Nothing,
+    /// Text: perhaps a character reference or line end.
+    Text,
     /// A comment, doctype or processing instruction: its token has not come.
     Construct,
     Cdata,
 }
 
+/// The tokenizer, fed piece by piece.
+struct Pieces<'a> {
+    tokenizer: Tokenizer<Sink<'a>>,
+    queue: BufferQueue,
+    collector: &'a RefCell<Collector>,
+    limits: &'a PageLimits,
+    inside: Inside,
+}
+
+impl<'a> Pieces<'a> {
+    fn new(collector: &'a RefCell<Collector>, limits: &'a PageLimits) -> Pieces<'a> {
+        Pieces {
+            tokenizer: Tokenizer::new(Sink::new(collector), options()),
+            queue: BufferQueue::default(),
+            collector,
+            limits,
+            inside: Inside::Nothing,
+        }
+    }
+
+    fn is_between_tokens(&self) -> bool {
+        self.inside == Inside::Nothing && self.collector.borrow().mode() == Mode::Markup
+    }
+
+    /// Takes the next piece, and returns its length.
+    fn feed(&mut self, rest: &str) -> usize {
+        let (mode, in_foreign) = {
+            let collector = self.collector.borrow();
+            (collector.mode(), collector.in_foreign())
+        };
+        let piece = match mode {
+            _ if self.inside == Inside::Construct => construct(rest),
+            _ if self.inside == Inside::Cdata => cdata_piece(rest),
+            Mode::Markup if in_foreign && rest.starts_with(CDATA) => Piece::Cdata(CDATA.len()),
+            Mode::Markup => markup_piece(rest, self.limits),
+            Mode::RawText(element) => raw_piece(rest, element.raw_name(), self.limits),
+            Mode::Plaintext => Piece::Raw(text_end(rest, rest.len())),
+        };
+        if let Piece::LeftOut { bytes, is_tag } = piece {
+            self.collector.borrow_mut().tags_left_out += u64::from(is_tag);
+            // What was open before the tag must not go on behind it. This makes no token.
+            if mode == Mode::Markup {
+                self.tokenize("</>");
+                self.inside = Inside::Nothing;
+            }
+            return bytes;
+        }
+        let constructs_before = self.tokenizer.sink.constructs();
+        self.tokenize(&rest[..piece.bytes()]);
+        self.inside = match piece {
+            Piece::Text(_) => Inside::Text,
+            Piece::Construct(_) if self.tokenizer.sink.constructs() == constructs_before => {
+                Inside::Construct
+            }
+            Piece::Cdata(_) => Inside::Cdata,
+            _ => Inside::Nothing,
+        };
+        piece.bytes()
+    }
+
+    fn tokenize(&mut self, text: &str) {
+        self.queue.push_back(StrTendril::from_slice(text));
+        // Never stops for a script: our sink does not ask for it.
+        let _ = self.tokenizer.feed(&self.queue);
+    }
+}
+
 /// What is handed on at once, by its length.
-enum Piece<'a> {
-    /// Text between two tokens.
+enum Piece {
+    /// Text between two tokens, or behind a `<` that begins nothing else.
     Text(usize),
-    /// Text that begins with a `<` which begins nothing else.
-    Broken(usize),
     /// Text where no markup is.
     Raw(usize),
     /// May continue in the next piece: a comment, a doctype, a processing instruction.
     Construct(usize),
     /// A CDATA section, but for its end.
     Cdata(usize),
-    Tag(Walked<'a>),
+    Tag(usize),
     /// A tag that is too much, or one that never ends and so is none.
     LeftOut {
         bytes: usize,
@@ -130,27 +165,26 @@ enum Piece<'a> {
     },
 }
 
-impl Piece<'_> {
+impl Piece {
     fn bytes(&self) -> usize {
         match self {
-            Piece::Tag(tag) => tag.bytes,
             Piece::Text(bytes)
-            | Piece::Broken(bytes)
             | Piece::Raw(bytes)
             | Piece::Construct(bytes)
             | Piece::Cdata(bytes)
+            | Piece::Tag(bytes)
             | Piece::LeftOut { bytes, .. } => *bytes,
         }
     }
 }
 
-fn construct(rest: &str) -> Piece<'_> {
+fn construct(rest: &str) -> Piece {
     let end = memchr::memchr(b'>', rest.as_bytes());
     Piece::Construct(end.map_or(rest.len(), |at| at + 1))
 }
 
 /// The next piece of a CDATA section, or its end.
-fn cdata_piece(rest: &str) -> Piece<'_> {
+fn cdata_piece(rest: &str) -> Piece {
     match memchr::memmem::find(rest.as_bytes(), CDATA_END.as_bytes()) {
         Some(0) => Piece::Raw(CDATA_END.len()),
         end => Piece::Cdata(text_end(rest, end.unwrap_or(rest.len()))),
@@ -158,75 +192,50 @@ fn cdata_piece(rest: &str) -> Piece<'_> {
 }
 
 /// A tag with its attributes.
-fn tag_piece<'a>(
-    rest: &'a str,
-    attributes: &mut Vec<(&'a str, &'a str)>,
-    limits: &PageLimits,
-) -> Piece<'a> {
-    let tag = walk(rest, attributes, limits.tag_attributes_max);
+fn tag_piece(rest: &str, limits: &PageLimits) -> Piece {
+    let name_at = if rest.as_bytes().get(1) == Some(&b'/') {
+        2
+    } else {
+        1
+    };
+    let tag = walk(rest, name_end(rest.as_bytes(), name_at), |_, _| {});
     let fits = tag.closed
-        && tag.bytes <= limits.tag_bytes_max
+        && tag.end <= limits.tag_bytes_max
         && tag.attributes <= limits.tag_attributes_max;
     if fits {
-        Piece::Tag(tag)
+        Piece::Tag(tag.end)
     } else {
         Piece::LeftOut {
-            bytes: tag.bytes,
+            bytes: tag.end,
             is_tag: tag.closed,
         }
     }
 }
 
 /// The next piece outside raw text.
-fn markup_piece<'a>(
-    rest: &'a str,
-    attributes: &mut Vec<(&'a str, &'a str)>,
-    limits: &PageLimits,
-) -> Piece<'a> {
+fn markup_piece(rest: &str, limits: &PageLimits) -> Piece {
     let bytes = rest.as_bytes();
     match bytes {
         [b'<', letter, ..] | [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => {
-            tag_piece(rest, attributes, limits)
+            tag_piece(rest, limits)
         }
         // The standard drops this one without a token.
         [b'<', b'/', b'>', ..] => Piece::Raw(3),
         [b'<', b'!' | b'?' | b'/', ..] => construct(rest),
-        [b'<', ..] => Piece::Broken(text_end(rest, 1 + next_less_than(&bytes[1..]))),
+        [b'<', ..] => Piece::Text(text_end(rest, 1 + next_less_than(&bytes[1..]))),
         _ => Piece::Text(text_end(rest, next_less_than(bytes))),
     }
 }
 
-/// Whether the tokenizer would make something else of this text than the text: there is a
-/// character reference, a line end to be made one, or a character that it replaces.
-fn needs_tokenizer(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    memchr::memchr3(b'&', b'\r', 0, bytes).is_some()
-}
-
 /// The next piece of a script, style, title or the like: up to or at its end tag.
-fn raw_piece<'a>(
-    rest: &'a str,
-    name: &str,
-    attributes: &mut Vec<(&'a str, &'a str)>,
-    limits: &PageLimits,
-) -> Piece<'a> {
+fn raw_piece(rest: &str, name: &str, limits: &PageLimits) -> Piece {
     let bytes = rest.as_bytes();
-    if is_end_tag(bytes, name) {
-        return tag_piece(rest, attributes, limits);
+    if is_end_tag(bytes, name.as_bytes()) {
+        return tag_piece(rest, limits);
     }
     // At least one byte, so that a `</` which is no end tag is passed.
     let next = memchr::memmem::find(&bytes[1..], b"</").map_or(bytes.len(), |at| at + 1);
     Piece::Raw(text_end(rest, next))
-}
-
-fn is_end_tag(bytes: &[u8], name: &str) -> bool {
-    bytes.starts_with(b"</")
-        && bytes
-            .get(2..2 + name.len())
-            .is_some_and(|n| n.eq_ignore_ascii_case(name.as_bytes()))
-        && bytes
-            .get(2 + name.len())
-            .is_none_or(|b| is_space(*b) || matches!(b, b'/' | b'>'))
 }
 
 fn next_less_than(bytes: &[u8]) -> usize {
@@ -322,16 +331,6 @@ mod tests {
         "'",
     ];
 
-    /// The page as the tokenizer alone reads it.
-    fn through_the_tokenizer(text: &str, collector: Collector) -> Collector {
-        let tokenizer = Tokenizer::new(Sink::new(collector), options());
-        let queue = BufferQueue::default();
-        queue.push_back(StrTendril::from_slice(text));
-        let _ = tokenizer.feed(&queue);
-        tokenizer.end();
-        tokenizer.sink.into_collector()
-    }
-
     fn facts(found: Collector) -> impl PartialEq + std::fmt::Debug {
         let links: Vec<_> = found
             .links
@@ -360,7 +359,7 @@ mod tests {
             let new = || Collector::new(&limits, "bot");
             prop_assert_eq!(
                 facts(scan(&text, new(), &limits)),
-                facts(through_the_tokenizer(&text, new()))
+                facts(scan_by_tokenizer(&text, new()))
             );
         }
     }

@@ -1,114 +1,148 @@
 //! One tag, walked by the standard's rules for names and quotes.
 //!
 //! The walk finds where a tag ends without building anything, so that the size of a tag can be
-//! checked before anyone keeps it. On its way it notes the attributes; if all of them stand in the
-//! page as they are meant (small letters, no character reference, nothing to be replaced), the tag
-//! is [plain](Walked::plain) and needs no tokenizer.
+//! checked before anyone keeps it. On its way it notes the attributes as they are spelt, if they are
+//! wanted. Values are read when somebody asks for them: most tags have attributes, and few of those
+//! matter.
 //!
-//! Cost: one look at each byte of the tag, a second one if it might be plain.
+//! Cost: one look at each byte of a tag; quoted values, its longest part, many bytes at once.
 
-use super::elements::opens_raw_text;
+use std::borrow::Cow;
 
-/// A tag as the collector sees it: name and attribute names in small letters.
+use super::elements::{Element, element_of};
+use super::references::read_value;
+
+/// A tag as the collector sees it.
 #[derive(Clone, Copy)]
 pub(super) struct Tag<'a> {
+    pub(super) element: Element,
+    /// In letters of any size.
     pub(super) name: &'a str,
     pub(super) attributes: Attributes<'a>,
     pub(super) self_closing: bool,
 }
 
-/// A whole tag.
-pub(super) enum Markup<'a> {
-    Start(Tag<'a>),
-    /// An end tag, by its name.
-    End(&'a str),
+impl<'a> Tag<'a> {
+    pub(super) fn new(name: &'a str, attributes: Attributes<'a>, self_closing: bool) -> Tag<'a> {
+        Tag {
+            element: element_of(name),
+            name,
+            attributes,
+            self_closing,
+        }
+    }
 }
 
 /// The attributes of a tag in their order. Of two with one name the first counts.
 #[derive(Clone, Copy)]
-pub(super) struct Attributes<'a>(pub(super) &'a [(&'a str, &'a str)]);
+pub(super) enum Attributes<'a> {
+    /// As the page spells them.
+    Spelt(&'a [(&'a str, &'a str)]),
+    /// As they are meant.
+    Meant(&'a [(&'a str, &'a str)]),
+}
 
 impl<'a> Attributes<'a> {
     /// The value of an attribute.
-    pub(super) fn get(self, name: &str) -> Option<&'a str> {
-        let found = self.0.iter().find(|(other, _)| *other == name);
-        found.map(|(_, value)| *value)
+    pub(super) fn get(self, name: &str) -> Option<Cow<'a, str>> {
+        match self {
+            Attributes::Spelt(all) => {
+                let mut all = all.iter();
+                let found = all.find(|(other, _)| other.eq_ignore_ascii_case(name));
+                found.map(|(_, value)| read_value(value))
+            }
+            Attributes::Meant(all) => {
+                let found = all.iter().find(|(other, _)| *other == name);
+                found.map(|(_, value)| Cow::Borrowed(*value))
+            }
+        }
     }
 }
 
 /// Where a tag ends, and what is in it.
-pub(super) struct Walked<'a> {
-    /// Its length, or that of the rest of the page if it has no end.
-    pub(super) bytes: usize,
-    /// How many attributes it has, also those beyond the limit.
+#[derive(Clone, Copy)]
+pub(super) struct Walked {
+    /// Where it ends: behind its `>`, or at the end of the page if it has none.
+    pub(super) end: usize,
+    /// How many attributes it has.
     pub(super) attributes: usize,
     /// It has an end.
     pub(super) closed: bool,
-    is_end: bool,
-    self_closing: bool,
-    name: &'a str,
+    pub(super) self_closing: bool,
 }
 
-impl<'a> Walked<'a> {
-    /// The tag, if the page spells it out and what follows is markup too. `noted` are its
-    /// attributes.
-    pub(super) fn plain<'b>(
-        &self,
-        text: &str,
-        noted: &'b [(&'a str, &'a str)],
-    ) -> Option<Markup<'b>> {
-        let is_plain_name = |name: &str| !name.bytes().any(|byte| byte.is_ascii_uppercase());
-        let replaced = memchr::memchr3(b'&', b'\r', 0, &text.as_bytes()[..self.bytes]);
-        if replaced.is_some() || !is_plain_name(self.name) || opens_raw_text(self.name).is_some() {
-            return None;
-        }
-        if self.is_end {
-            return Some(Markup::End(self.name));
-        }
-        let start = Markup::Start(Tag {
-            name: self.name,
-            attributes: Attributes(noted),
-            self_closing: self.self_closing,
-        });
-        let are_plain = noted.iter().all(|(name, _)| is_plain_name(name));
-        are_plain.then_some(start)
+const SPACE: u8 = 1;
+const SLASH: u8 = 2;
+const CLOSE: u8 = 4;
+const EQUALS: u8 = 8;
+/// What a byte can end.
+static ENDS: [u8; 256] = {
+    let mut ends = [0; 256];
+    ends[b'\t' as usize] = SPACE;
+    ends[b'\n' as usize] = SPACE;
+    ends[0x0C] = SPACE;
+    ends[b'\r' as usize] = SPACE;
+    ends[b' ' as usize] = SPACE;
+    ends[b'/' as usize] = SLASH;
+    ends[b'>' as usize] = CLOSE;
+    ends[b'=' as usize] = EQUALS;
+    ends
+};
+
+pub(super) fn is_space(byte: u8) -> bool {
+    ENDS[usize::from(byte)] == SPACE
+}
+
+/// The place of the next byte that is one of these, or the end.
+#[inline]
+fn find(bytes: &[u8], from: usize, wanted: u8) -> usize {
+    let mut at = from;
+    while at < bytes.len() && ENDS[usize::from(bytes[at])] & wanted == 0 {
+        at += 1;
     }
+    at
 }
 
-/// Walks the tag that begins here, minding quotes as the standard's tokenizer does, and notes its
-/// attributes, `noted_max` of them at most.
+/// The place of the next byte that is none of these, or the end.
+#[inline]
+fn skip(bytes: &[u8], from: usize, unwanted: u8) -> usize {
+    let mut at = from;
+    while at < bytes.len() && ENDS[usize::from(bytes[at])] & unwanted != 0 {
+        at += 1;
+    }
+    at
+}
+
+/// Where the name ends that begins here.
+#[inline]
+pub(super) fn name_end(bytes: &[u8], from: usize) -> usize {
+    find(bytes, from, SPACE | SLASH | CLOSE)
+}
+
+/// Walks a tag from the end of its name on, minding quotes as the standard's tokenizer does, and
+/// tells `note` each attribute.
+#[inline]
 pub(super) fn walk<'a>(
     text: &'a str,
-    noted: &mut Vec<(&'a str, &'a str)>,
-    noted_max: usize,
-) -> Walked<'a> {
+    name_end: usize,
+    mut note: impl FnMut(&'a str, &'a str),
+) -> Walked {
     let bytes = text.as_bytes();
-    let position = |from: usize, wanted: fn(u8) -> bool| {
-        bytes[from..]
-            .iter()
-            .position(|b| wanted(*b))
-            .map_or(bytes.len(), |n| from + n)
-    };
-    noted.clear();
-    let is_end = bytes.get(1) == Some(&b'/');
-    let name_at = if is_end { 2 } else { 1 };
-    let mut at = position(name_at, |b| is_space(b) || matches!(b, b'/' | b'>'));
     let mut walked = Walked {
-        bytes: bytes.len(),
+        end: bytes.len(),
         attributes: 0,
         closed: false,
-        is_end,
         self_closing: false,
-        name: &text[name_at..at],
     };
+    let mut at = name_end;
     loop {
         let before = at;
-        at = position(at, |b| !is_space(b) && b != b'/');
-        if at == bytes.len() {
+        at = skip(bytes, at, SPACE | SLASH);
+        let Some(first) = bytes.get(at) else {
             return walked;
-        }
-        if bytes[at] == b'>' {
-            walked.bytes = at + 1;
+        };
+        if *first == b'>' {
+            walked.end = at + 1;
             walked.closed = true;
             walked.self_closing = bytes[before..at].ends_with(b"/");
             return walked;
@@ -116,33 +150,27 @@ pub(super) fn walk<'a>(
         walked.attributes += 1;
         let start = at;
         // An equals sign here begins a name.
-        at = position(at + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
-        let name = &text[start..at];
-        let mut value = "";
-        let after_name = position(at, |b| !is_space(b));
+        at = find(bytes, at + 1, SPACE | SLASH | CLOSE | EQUALS);
+        let name = start..at;
+        let mut value = at..at;
+        let after_name = skip(bytes, at, SPACE);
         if bytes.get(after_name) == Some(&b'=') {
-            let start = position(after_name + 1, |b| !is_space(b));
-            (value, at) = match bytes.get(start) {
-                Some(quote @ (b'"' | b'\'')) => match memchr::memchr(*quote, &bytes[start + 1..]) {
-                    Some(length) => {
-                        let end = start + 1 + length;
-                        (&text[start + 1..end], end + 1)
-                    }
-                    None => ("", bytes.len()),
-                },
-                Some(b'>') | None => ("", start),
-                Some(_) => {
-                    let end = position(start, |b| is_space(b) || b == b'>');
-                    (&text[start..end], end)
+            let start = skip(bytes, after_name + 1, SPACE);
+            match bytes.get(start) {
+                Some(quote @ (b'"' | b'\'')) => {
+                    let Some(length) = memchr::memchr(*quote, &bytes[start + 1..]) else {
+                        return walked;
+                    };
+                    value = start + 1..start + 1 + length;
+                    at = value.end + 1;
                 }
-            };
+                Some(b'>') | None => at = start,
+                Some(_) => {
+                    at = find(bytes, start, SPACE | CLOSE);
+                    value = start..at;
+                }
+            }
         }
-        if noted.len() < noted_max {
-            noted.push((name, value));
-        }
+        note(&text[name], &text[value]);
     }
-}
-
-pub(super) fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t' | b'\n' | 0x0C | b'\r' | b' ')
 }

@@ -57,8 +57,16 @@ fn half_a_million_links_are_all_kept_in_bounded_memory() {
     assert!(peak < 400 << 20, "{peak} bytes at the peak");
 }
 
+/// What this thread has spent, where Linux tells it: test machines are busy.
+fn cpu_time(began: Instant) -> Duration {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let spent = stat.and_then(|stat| stat.split(' ').next()?.parse().ok());
+    spent.map_or_else(|| began.elapsed(), Duration::from_nanos)
+}
+
 #[test]
 fn time_grows_as_links_do() {
+    let began = Instant::now();
     let took = |links| {
         let body = index(links);
         let limits = PageLimits {
@@ -66,9 +74,9 @@ fn time_grows_as_links_do() {
             ..any_length()
         };
         let run = || {
-            let start = Instant::now();
+            let start = cpu_time(began);
             assert_eq!(read(&body, &limits).links.len(), links);
-            start.elapsed()
+            cpu_time(began) - start
         };
         (0..3).map(|_| run()).min().unwrap()
     };

@@ -6,11 +6,16 @@ use std::time::{Duration, Instant};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use turnstone_fetch::html::encoding::{EncodingSource, charset_of, detect};
-use turnstone_fetch::html::refresh::parse_refresh;
+use turnstone_fetch::html::refresh::{parse_refresh, refresh_of};
 use turnstone_fetch::html::srcset::parse_srcset;
 use turnstone_fetch::html::{
-    Fingerprint, LinkKind, Page, PageInput, PageLimits, read_page, simhash_distance,
+    Fingerprint, LinkKind, Page, PageInput, PageLimits, read_page, read_page_by_tokenizer,
+    simhash_distance,
 };
+use turnstone_fetch::urls::UrlLimits;
+
+#[path = "../../examples/compare/soup.rs"]
+mod soup;
 
 fn read(body: impl AsRef<[u8]>, limits: &PageLimits) -> Page {
     let url = url::Url::parse("https://site.example/dir/page.html?x=1").unwrap();
@@ -259,6 +264,50 @@ fn h7_binary_under_a_text_label_gives_nothing() {
 }
 
 #[test]
+fn utf_16_without_a_mark_is_read_where_the_header_says_so() {
+    let url = url::Url::parse("https://site.example/").unwrap();
+    let text = "<title>Grüße</title><p>ein Wort<a href=/x>";
+    let little = text.encode_utf16().flat_map(u16::to_le_bytes);
+    let big = text.encode_utf16().flat_map(u16::to_be_bytes);
+    let bodies: [(Vec<u8>, &str); 3] = [
+        (little.clone().collect(), "utf-16le"),
+        (little.collect(), "UTF-16"),
+        (big.collect(), "utf-16be"),
+    ];
+    for (body, charset) in bodies {
+        let content_type = format!("text/html; charset={charset}");
+        let input = PageInput {
+            url: &url,
+            content_type: Some(&content_type),
+            body: &body,
+            agent: "turnstone",
+        };
+        let page = read_page(input, &PageLimits::default());
+        assert_eq!(page.title.as_deref(), Some("Grüße"), "{charset}");
+        assert_eq!((page.links.len(), page.fingerprint.words), (1, 2));
+    }
+}
+
+#[test]
+fn the_refresh_header_is_a_link() {
+    let url = url::Url::parse("https://site.example/dir/page").unwrap();
+    let read = |lines: &[&'static str]| {
+        let mut headers = http::HeaderMap::new();
+        for line in lines {
+            headers.append("refresh", line.parse().unwrap());
+        }
+        let refresh = refresh_of(&headers, &url, &UrlLimits::default());
+        refresh.map(|refresh| (refresh.seconds, refresh.url.to_string()))
+    };
+    let next = "https://site.example/dir/next".to_owned();
+    assert_eq!(read(&["5; url=next#part"]), Some((5, next.clone())));
+    assert_eq!(read(&["10", "mailto", "0;URL='next'"]), Some((0, next)));
+    assert_eq!(read(&["10"]), None);
+    assert_eq!(read(&["0; url=mailto:x@y.example"]), None);
+    assert_eq!(read(&[]), None);
+}
+
+#[test]
 fn h8_entities_of_a_doctype_are_not_expanded() {
     let body = "<?xml version='1.0'?><!DOCTYPE html [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;'>]><html><p>&b;</p><a href='&b;'>";
     let page = read(body, &PageLimits::default());
@@ -337,6 +386,25 @@ fn what_is_open_is_not_read_as_something_else() {
         let page = read(body, &limits);
         let found: String = page.links.iter().map(|link| link.url.path()).collect();
         assert_eq!((page.text.trim(), found.as_str()), (text, links), "{body}");
+    }
+}
+
+/// The example `compare` does a million of these, and whole trees of pages.
+#[test]
+fn soups_read_as_by_the_tokenizer_alone() {
+    let url = url::Url::parse("https://site.example/dir/page.html?x=1").unwrap();
+    let mut soups = soup::Soups::new(7);
+    for nth in 0..2000 {
+        let soup = soups.next_soup();
+        let input = PageInput {
+            url: &url,
+            content_type: Some("text/html; charset=utf-8"),
+            body: soup.as_bytes(),
+            agent: "turnstone",
+        };
+        let limits = PageLimits::default();
+        let truth = read_page_by_tokenizer(input, &limits);
+        assert_eq!(read_page(input, &limits), truth, "soup {nth}: {soup:?}");
     }
 }
 

@@ -306,6 +306,23 @@ fn media_by_label_and_by_first_bytes() {
         (None, b"\x1F\x8B\x08\0\0\0\0\0", Media::Gzip),
         (None, b"BMW makes cars", Media::Text),
         (Some("text/plain"), b"just words", Media::Text),
+        (
+            Some("text/plain"),
+            b"<!doctype html><a href=x>",
+            Media::Text,
+        ),
+        (Some("text/css"), b"<!-- p {} -->", Media::Text),
+        (Some("text/plain"), b"<urlset><url>", Media::Xml),
+        (
+            Some("text/html; charset=utf-16le"),
+            b"<\0p\0>\0h\0i\0",
+            Media::Html,
+        ),
+        (
+            Some("text/html; charset=utf-8"),
+            b"<\0p\0>\0h\0i\0",
+            Media::Binary,
+        ),
         (Some("image/svg+xml"), b"<svg>", Media::Image),
         (Some("text/html"), b"RIFF\0\0\0\0WEBPVP8 ", Media::Image),
         (None, b"", Media::Text),

@@ -1,7 +1,6 @@
-//! How fast pages are read and robots rules matched.
+//! How fast robots rules are matched and keys of URLs made.
 //!
-//! `cargo bench -p turnstone-fetch --bench pages [-- FILE.html …]`: without files the pages are
-//! generated; with files, those are read. The robots file has 100 KiB of rules for one agent.
+//! `cargo bench -p turnstone-fetch --bench rules`. The robots file has 100 KiB of rules for one agent.
 //!
 //! Times are CPU time of this thread where Linux tells it (`/proc/thread-self/schedstat`), so that
 //! neighbours on the machine do not count; elsewhere the wall clock.
@@ -13,21 +12,15 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput};
-use turnstone_fetch::html::{PageInput, PageLimits, read_page};
 use turnstone_fetch::robots::Rules;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use url::Url;
 
 fn main() {
-    let files: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with('-'))
-        .collect();
     let mut criterion = Criterion::default()
         .with_measurement(CpuTime::new())
         .without_plots()
         .sample_size(20);
-    pages(&mut criterion, &files);
     robots(&mut criterion);
     keys(&mut criterion);
     criterion.final_summary();
@@ -81,69 +74,6 @@ impl Measurement for CpuTime {
     fn formatter(&self) -> &dyn ValueFormatter {
         WallTime.formatter()
     }
-}
-
-fn pages(criterion: &mut Criterion<CpuTime>, files: &[String]) {
-    let mut bodies: Vec<(String, Vec<u8>)> = files
-        .iter()
-        .map(|file| {
-            (
-                file.clone(),
-                std::fs::read(file).expect("a readable HTML file"),
-            )
-        })
-        .collect();
-    if bodies.is_empty() {
-        bodies.push(("generated article".into(), article().into_bytes()));
-        bodies.push((
-            "generated link list".into(),
-            "<li><a href='/w/some_page?id=7' title='Some page'>Some page</a></li>\n"
-                .repeat(3000)
-                .into_bytes(),
-        ));
-        bodies.push((
-            "<a href= for 1 MiB".into(),
-            "<a href=".repeat(1 << 17).into_bytes(),
-        ));
-    }
-    let url = Url::parse("https://site.example/dir/page.html").expect("a plain URL");
-    let mut group = criterion.benchmark_group("read_page");
-    for (name, body) in &bodies {
-        group.throughput(Throughput::Bytes(body.len() as u64));
-        group.bench_function(name, |b| {
-            b.iter(|| {
-                let input = PageInput {
-                    url: &url,
-                    content_type: Some("text/html; charset=utf-8"),
-                    body: black_box(body),
-                    agent: "turnstone",
-                };
-                read_page(input, &PageLimits::default())
-            });
-        });
-    }
-    group.finish();
-}
-
-/// About 150 kB in the proportions of a real page: head, scripts, navigation, text.
-fn article() -> String {
-    let mut page =
-        String::from("<!doctype html><html><head><meta charset=utf-8><title>An article</title>");
-    for i in 0..12 {
-        write!(page, "<link rel=stylesheet href='/css/{i}.css'><script>var a{i}={{x:{i},f:function(){{return '<b>'+this.x}}}};</script>").expect("a string");
-    }
-    page.push_str("</head><body><nav>");
-    for i in 0..80 {
-        writeln!(page, "<div class=\"menu-item level-{}\"><a class=\"nav link\" href=\"/section/{i}/index.html?from=menu&amp;n={i}\">Section {i}</a></div>", i % 3).expect("a string");
-    }
-    page.push_str("</nav><main>");
-    for i in 0..400 {
-        writeln!(page, "<p id=\"p{i}\">Lorem ipsum dolor sit amet, <em>consectetur</em> adipiscing elit, sed do eiusmod tempor &ndash; incididunt ut \
-            <a href=\"../other/page-{i}.html#note\" rel=\"noopener\">labore et dolore</a> magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation \
-            <img src=\"/img/{i}.png\" alt=\"\"> ullamco laboris.</p>").expect("a string");
-    }
-    page.push_str("</main></body></html>");
-    page
 }
 
 fn robots(criterion: &mut Criterion<CpuTime>) {
