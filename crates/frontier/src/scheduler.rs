@@ -109,7 +109,7 @@ impl<P: Policy> Scheduler<P> {
                 self.calendar.hold(host, until);
                 self.refresh(host, now);
             }
-            Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Hinted { .. } | Event::Guessed { .. } | Event::Round { .. } => {}
         }
         self.policy.observe(event, now, links, &mut self.ranking);
     }

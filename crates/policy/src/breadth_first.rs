@@ -70,7 +70,10 @@ impl Policy for BreadthFirst {
                 ranking.take(page);
                 self.queue(to, ranking);
             }
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => {}
         }
     }
 

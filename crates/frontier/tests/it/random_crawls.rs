@@ -66,6 +66,7 @@ impl Policy for Whim {
             Event::Moved { .. }
             | Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }
     }

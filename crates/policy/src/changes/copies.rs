@@ -75,6 +75,7 @@ impl Copies {
             Event::Discovered { .. }
             | Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => return None,
         };
         let age_days = self.age_days(page, now);

@@ -190,7 +190,10 @@ impl Policy for LNeighbor {
                 }
                 self.settle(page, ranking);
             }
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => {}
         }
     }
 

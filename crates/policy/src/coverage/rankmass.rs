@@ -185,7 +185,10 @@ impl Policy for RankMass {
                 Fault::Lost => ranking.queue(page),
             },
             Event::Moved { page, to } => self.forward(page, to, ranking),
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => return,
         }
         self.settle(links, ranking);
     }

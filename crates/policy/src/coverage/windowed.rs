@@ -318,7 +318,10 @@ impl Policy for WindowedRankMass {
                 Fault::Lost => ranking.queue(page),
             },
             Event::Moved { page, to } => self.forward(page, to, links, ranking),
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => {}
         }
     }
 

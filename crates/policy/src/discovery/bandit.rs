@@ -358,7 +358,8 @@ impl Policy for Bandit {
             | Event::Failed { .. }
             | Event::Moved { .. }
             | Event::Held { .. }
-            | Event::Hinted { .. } => {}
+            | Event::Hinted { .. }
+            | Event::Guessed { .. } => {}
         }
     }
 

@@ -106,6 +106,7 @@ pub(crate) fn settle(event: &Event<'_>, ranking: &mut Ranking) {
         Event::Discovered { .. }
         | Event::Held { .. }
         | Event::Hinted { .. }
+        | Event::Guessed { .. }
         | Event::Round { .. } => {}
     }
 }
@@ -131,7 +132,8 @@ impl<S: Statistic> Policy for HistoryBased<S> {
             Event::Failed { .. }
             | Event::Moved { .. }
             | Event::Held { .. }
-            | Event::Hinted { .. } => {}
+            | Event::Hinted { .. }
+            | Event::Guessed { .. } => {}
         }
     }
 

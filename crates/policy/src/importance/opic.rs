@@ -322,7 +322,10 @@ impl Policy for Opic {
     fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
         match *event {
             Event::Discovered { page, host, .. } => return self.introduce(page, host, ranking),
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => return,
             Event::Fetched { .. } | Event::Failed { .. } | Event::Moved { .. } => {
                 self.begin(ranking);
             }
@@ -348,6 +351,7 @@ impl Policy for Opic {
             Event::Discovered { .. }
             | Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }
         self.settle(ranking);

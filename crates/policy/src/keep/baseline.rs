@@ -245,7 +245,7 @@ impl<R: Rule> Policy for InTurn<R> {
                 fault: Fault::Gone,
             } => self.settle(page, Some(Outcome::Gone), now, ranking),
             Event::Failed { page, .. } => self.settle(page, None, now, ranking),
-            Event::Held { .. } | Event::Hinted { .. } => {}
+            Event::Held { .. } | Event::Hinted { .. } | Event::Guessed { .. } => {}
         }
     }
 

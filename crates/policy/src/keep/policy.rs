@@ -375,7 +375,7 @@ impl Policy for Keep {
                 let hints = &mut self.pages[page.index()].hints;
                 *hints = hints.saturating_add(1);
             }
-            Event::Held { .. } => {}
+            Event::Held { .. } | Event::Guessed { .. } => {}
         }
     }
 

@@ -163,6 +163,7 @@ impl Survey {
             Event::Discovered { .. }
             | Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => Learnt::default(),
         }
     }
