@@ -110,6 +110,12 @@ impl Sequence {
             return Vec::new();
         };
         let last = largest.numbers.len() - 1;
+        if last == 2 && is_calendar(&largest.numbers) {
+            // Days keep their gap; the next day is no likelier than any other.
+            let mut steps = Vec::new();
+            self.due(today, largest, &mut steps);
+            return steps;
+        }
         let mut steps = vec![
             (Step::Newest, grown(&newest.numbers, last, 0), newest),
             (Step::Largest, grown(&largest.numbers, last, 0), largest),

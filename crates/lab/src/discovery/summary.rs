@@ -286,7 +286,7 @@ pub(super) fn policy_rows<'a>(
     let tallies = budgets
         .iter()
         .zip(tallies)
-        .filter(|(_, tally)| tally.cases > 0);
+        .filter(|(_, tally)| tally.cases > 0 || tally.all_new > 0);
     tallies.map(move |(budget, tally)| row(policy.to_owned(), period, *budget, tally))
 }
 
