@@ -5,6 +5,7 @@
 //! policy to say.
 
 use crate::calendar::Tick;
+use crate::chance::Chance;
 use crate::id::{HostId, PageId};
 
 /// One thing that happened. Borrowed, because a page's links are read far more often than kept.
@@ -64,6 +65,16 @@ pub enum Event<'a> {
     Hinted {
         /// The page.
         page: PageId,
+    },
+    /// A page that nobody linked to may be there: its address was guessed. Told after it was discovered, and
+    /// again when the guess is worth more or less than before. Until it is fetched it is no page.
+    Guessed {
+        /// The page.
+        page: PageId,
+        /// That it is there.
+        chance: Chance,
+        /// How many new pages are expected if it is, itself included.
+        brings: u32,
     },
     /// A new round begins: the policy may rank pages for up to `budget` fetches.
     Round {

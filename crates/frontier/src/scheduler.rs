@@ -123,7 +123,10 @@ impl<P: Policy> Scheduler<P> {
                 self.calendar.hold(host, until);
                 self.refresh(host, now);
             }
-            Event::Unseen { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Unseen { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => {}
         }
         self.policy.observe(event, now, links, &mut self.ranking);
     }

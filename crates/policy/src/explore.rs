@@ -127,6 +127,7 @@ impl<P: Policy> Explore<P> {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => return,
         };
         if let (Among::Fetched, Some(is_there)) = (self.among, is_there) {

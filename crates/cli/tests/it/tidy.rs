@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const EDGES: &[(&str, &[&str])] = &[
     ("frontier", &[]),
     ("policy", &["frontier"]),
+    ("guess", &[]),
     ("linkgraph", &["frontier"]),
     ("urls", &[]),
     ("fetch", &["urls"]),
@@ -16,7 +17,10 @@ const EDGES: &[(&str, &[&str])] = &[
         "crawl",
         &["frontier", "pagestore", "urls", "fetch", "ledger"],
     ),
-    ("lab", &["frontier", "policy", "linkgraph", "pagestore"]),
+    (
+        "lab",
+        &["frontier", "policy", "guess", "linkgraph", "pagestore"],
+    ),
     (
         "cli",
         &[
@@ -104,7 +108,7 @@ fn crates_use_only_what_they_may() {
 
 #[test]
 fn the_pure_crates_forbid_clocks_and_hash_order() {
-    for name in ["frontier", "policy"] {
+    for name in ["frontier", "policy", "guess"] {
         let rules =
             fs::read_to_string(root().join("crates").join(name).join("clippy.toml")).unwrap();
         for word in [

@@ -7,6 +7,8 @@
 //! policies see events only.
 
 mod folds;
+mod guessing;
+mod ids;
 mod overlap;
 mod replay;
 mod run;
@@ -17,7 +19,7 @@ mod truth;
 mod web;
 
 pub use folds::{Choice, Folds};
-pub use replay::{Replay, Then};
+pub use replay::{Replay, Round, Then};
 pub use run::{Plan, SiteOutcome, run_site};
 pub use steps::{Step, Steps};
 pub use summary::{Doubt, Limit, Row, Summary};

@@ -7,9 +7,9 @@
 use turnstone_policy::discovery::{Discovery, DiscoveryPolicy, build};
 use turnstone_policy::{Spec, SpecError};
 
-use super::replay::{Replay, Then};
-use super::steps::Steps;
-use super::tally::{Tally, judge};
+use super::replay::{Replay, Round, Then, found_by};
+use super::steps::{Step, Steps};
+use super::tally::{Sums, Tally, judge};
 use super::truth::{Truth, is_judged};
 use super::web::DiscoveryWeb;
 use crate::history::History;
@@ -89,7 +89,7 @@ struct Runner {
     recrawl_every: u32,
 }
 
-fn runners(plan: &Plan, period: u32) -> Vec<Runner> {
+fn runners(web: &DiscoveryWeb, plan: &Plan, period: u32) -> Vec<Runner> {
     let mut runners = Vec::new();
     for (index, spec) in plan.policies.iter().enumerate() {
         let sample = plan.policy(spec);
@@ -102,7 +102,7 @@ fn runners(plan: &Plan, period: u32) -> Vec<Runner> {
             vec![all]
         };
         runners.extend(ranges.into_iter().map(|budgets| Runner {
-            replay: Replay::new(plan.policy(spec)),
+            replay: Replay::new(plan.policy(spec), web),
             policy: index,
             budgets,
             recrawl_every,
@@ -114,32 +114,56 @@ fn runners(plan: &Plan, period: u32) -> Vec<Runner> {
 /// By policy, by budget.
 fn run_period(web: &DiscoveryWeb, plan: &Plan, period: u32) -> Vec<Vec<Tally>> {
     let mut tallies = vec![vec![Tally::default(); plan.budgets.len()]; plan.policies.len()];
-    let mut runners = runners(plan, period);
+    let mut runners = runners(web, plan, period);
     let mut steps = Steps::new(web);
     while let Some(step) = steps.step() {
-        let judged = step.is_case() && is_judged(step.snapshot, period);
+        let judged = step.snapshot > 0 && is_judged(step.snapshot, period);
+        let findable = if judged {
+            found_by(&steps, &step, &step.telling_old())
+        } else {
+            Vec::new()
+        };
+        let is_known = |page| steps.is_known(page);
         for runner in &mut runners {
-            // A round that finds nothing teaches only those who learn from rounds.
-            let learns = runner.replay.policy().learns_from_rounds();
-            let round = step.snapshot > 0 && is_judged(step.snapshot, period);
-            let mut asked = Vec::new();
-            if judged || (learns && round) {
-                let budget = plan.budgets[runner.budgets.end - 1];
-                asked = runner.replay.ask(step.snapshot, budget);
-            }
+            let mut round = Round::default();
             if judged {
+                let budget = plan.budgets[runner.budgets.end - 1];
+                round = runner.replay.round(&steps, &step, budget);
                 let budgets = &plan.budgets[runner.budgets.clone()];
                 let tallies = &mut tallies[runner.policy][runner.budgets.clone()];
-                let is_known = |page| steps.is_known(page);
-                judge(&step.arrivals, (&asked, &is_known), budgets, tallies);
+                if runner.replay.policy().guesses() {
+                    judge_guesses(web, (&step, &findable), &round, &mut tallies[0]);
+                } else {
+                    judge(&step.arrivals, (&round.asked, &is_known), budgets, tallies);
+                }
             }
             let then = if web.is_full(step.snapshot) {
                 Then::at(step.snapshot, runner.recrawl_every)
             } else {
                 Then::GoOn
             };
-            runner.replay.end(&steps, &step, &asked, then);
+            runner.replay.end(&steps, &step, &round, then);
         }
     }
     tallies
+}
+
+/// Judges a round of a policy that guesses, at the budget it had.
+fn judge_guesses(
+    web: &DiscoveryWeb,
+    (step, findable): (&Step, &[bool]),
+    round: &Round,
+    tally: &mut Tally,
+) {
+    let mut found = Sums::default();
+    for (at, page) in step.new_pages().enumerate() {
+        if round.found[at] {
+            let weight = u64::from(web.weight(page));
+            found.all += weight;
+            found.findable += if findable[at] { weight } else { 0 };
+        }
+    }
+    tally.add_round(&step.arrivals, found, round.spent());
+    tally.guesses += round.guesses;
+    tally.guess_hits += round.hits;
 }

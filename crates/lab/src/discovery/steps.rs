@@ -55,6 +55,12 @@ impl Step {
         (self.first_new.0..self.end.0).map(PageId)
     }
 
+    /// Old pages that link to a new page, ascending.
+    pub(super) fn telling_old(&self) -> Vec<PageId> {
+        let old = self.telling.partition_point(|page| *page < self.first_new);
+        self.telling[..old].to_vec()
+    }
+
     /// Whether something could be found in this snapshot.
     pub fn is_case(&self) -> bool {
         self.snapshot > 0 && self.arrivals.found() > 0

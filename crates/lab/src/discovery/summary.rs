@@ -77,6 +77,20 @@ pub struct Row {
     pub coverage: Option<f64>,
     /// The mean over cases of the share that was found.
     pub coverage_mean: Option<f64>,
+    /// New pages of all rounds, those that no old page leads to included.
+    pub all_new: u64,
+    /// Of these, those found.
+    pub all_found: u64,
+    /// The share of these.
+    pub coverage_all: Option<f64>,
+    /// Requests per new page found, in all rounds that brought one; a guess that hits is none.
+    pub overhead_all: Option<f64>,
+    /// The same with the requests of rounds in which nothing was new.
+    pub overhead_idle: Option<f64>,
+    /// Guessed addresses asked for.
+    pub guesses: u64,
+    /// Of these, those that were there.
+    pub guess_hits: u64,
     /// Of the clairvoyant cover: what no cover of this size exceeds, pooled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
@@ -272,7 +286,7 @@ pub(super) fn policy_rows<'a>(
     let tallies = budgets
         .iter()
         .zip(tallies)
-        .filter(|(_, tally)| tally.cases > 0);
+        .filter(|(_, tally)| tally.cases > 0 || tally.all_new > 0);
     tallies.map(move |(budget, tally)| row(policy.to_owned(), period, *budget, tally))
 }
 
@@ -299,6 +313,13 @@ fn row(policy: String, recrawl_every: Option<u32>, budget: u64, tally: &Tally) -
         overhead_pooled: tally.overhead_pooled(),
         coverage: tally.coverage(),
         coverage_mean: tally.coverage_mean(),
+        all_new: tally.all_new,
+        all_found: tally.all_found,
+        coverage_all: tally.coverage_all(),
+        overhead_all: tally.overhead_all(),
+        overhead_idle: tally.overhead_idle(),
+        guesses: tally.guesses,
+        guess_hits: tally.guess_hits,
         bound: None,
     }
 }

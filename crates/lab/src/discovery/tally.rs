@@ -28,9 +28,30 @@ pub struct Tally {
     pub unknown: u64,
     /// New pages that would be found if each of them had found all.
     pub found_at_best: u64,
+    /// New pages of all rounds, those that no old page leads to included.
+    pub all_new: u64,
+    /// Of these, those found.
+    pub all_found: u64,
+    /// Requests of the rounds in which there was a new page: old pages, and guesses that missed.
+    pub spent: u64,
+    /// Requests of the other rounds.
+    pub spent_idle: u64,
+    /// Guessed addresses asked for, in all rounds.
+    pub guesses: u64,
+    /// Of these, those that were there.
+    pub guess_hits: u64,
     depths: u64,
     overheads: f64,
     coverages: f64,
+}
+
+/// New pages that a round found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    /// All of them.
+    pub(super) all: u64,
+    /// Those that some old page leads to.
+    pub(super) findable: u64,
 }
 
 impl Tally {
@@ -49,6 +70,27 @@ impl Tally {
         }
     }
 
+    /// Takes in a round of a policy that may find what no old page leads to.
+    pub(super) fn add_round(&mut self, arrivals: &Arrivals, found: Sums, spent: u64) {
+        if arrivals.found() > 0 {
+            self.add_case(spent, found.findable, u64::from(arrivals.found()));
+            self.found_at_best += found.findable;
+        }
+        self.add_whole(arrivals, found.all, spent);
+    }
+
+    /// The part of a round that all new pages have.
+    fn add_whole(&mut self, arrivals: &Arrivals, found: u64, spent: u64) {
+        let new = u64::from(arrivals.found()) + u64::from(arrivals.orphans());
+        self.all_new += new;
+        self.all_found += found;
+        if new > 0 {
+            self.spent += spent;
+        } else {
+            self.spent_idle += spent;
+        }
+    }
+
     /// Requests of the last case that the record could not answer.
     fn add_unknown(&mut self, unknown: u64, found: u64, new: u64) {
         self.unknown += unknown;
@@ -64,6 +106,12 @@ impl Tally {
         self.new += other.new;
         self.unknown += other.unknown;
         self.found_at_best += other.found_at_best;
+        self.all_new += other.all_new;
+        self.all_found += other.all_found;
+        self.spent += other.spent;
+        self.spent_idle += other.spent_idle;
+        self.guesses += other.guesses;
+        self.guess_hits += other.guess_hits;
         self.depths += other.depths;
         self.overheads += other.overheads;
         self.coverages += other.coverages;
@@ -92,6 +140,22 @@ impl Tally {
     /// The share of all new pages that was found.
     pub fn coverage(&self) -> Option<f64> {
         ratio(self.found as f64, self.new as f64)
+    }
+
+    /// The share of all new pages that was found, those that no old page leads to included.
+    pub fn coverage_all(&self) -> Option<f64> {
+        ratio(self.all_found as f64, self.all_new as f64)
+    }
+
+    /// Requests per new page found, in all rounds that brought a new page.
+    pub fn overhead_all(&self) -> Option<f64> {
+        ratio(self.spent as f64, self.all_found as f64)
+    }
+
+    /// The same with the requests of rounds in which nothing was new.
+    pub fn overhead_idle(&self) -> Option<f64> {
+        let spent = self.spent + self.spent_idle;
+        ratio(spent as f64, self.all_found as f64)
     }
 
     /// The share of requests that the record could not answer.
@@ -147,7 +211,11 @@ pub fn judge(
         }
         done = done.max(size);
         let found = u64::from(cover.count());
-        tally.add_case(size as u64 - unknown, found, new);
-        tally.add_unknown(unknown, found, new);
+        let fetched = size as u64 - unknown;
+        tally.add_whole(arrivals, found, fetched);
+        if new > 0 {
+            tally.add_case(fetched, found, new);
+            tally.add_unknown(unknown, found, new);
+        }
     }
 }

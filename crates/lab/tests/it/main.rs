@@ -4,6 +4,7 @@
 
 mod crawled;
 mod discovery_folds;
+mod discovery_guesses;
 mod discovery_policies;
 mod discovery_truth;
 mod freshness;

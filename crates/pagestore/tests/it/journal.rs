@@ -106,7 +106,11 @@ fn other_files_and_newer_formats_are_refused() {
 /// fixtures were written by the code of their version.
 #[test]
 fn older_versions_open() {
-    for (version, hint, pages_changed) in [(1, None, 0), (2, Some(1_700_000_100), 0), (3, Some(1_700_000_100), 1)] {
+    for (version, hint, pages_changed) in [
+        (1, None, 0),
+        (2, Some(1_700_000_100), 0),
+        (3, Some(1_700_000_100), 1),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("store/journal");
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -117,7 +121,11 @@ fn older_versions_open() {
         assert_eq!(bytes[8], version);
         let looked = Store::look(folder.path()).unwrap();
         let index = looked.index();
-        assert_eq!((index.page_count(), index.stored_count()), (4, 2), "v{version}");
+        assert_eq!(
+            (index.page_count(), index.stored_count()),
+            (4, 2),
+            "v{version}"
+        );
         assert_eq!(index.known_count(), 4, "nothing is out of scope");
         assert_eq!(index.state(PageId(2)), PageState::Gone);
         assert_eq!(index.seeds(), [PageId(0)]);
@@ -128,7 +136,10 @@ fn older_versions_open() {
         assert_eq!(u64::from(changed), pages_changed, "v{version}");
         assert_eq!(last.facts.arm.is_some(), changed);
         let mut links = Vec::new();
-        assert_eq!(looked.links_of(PageId(0), &mut links), [1, 2, 3].map(PageId));
+        assert_eq!(
+            looked.links_of(PageId(0), &mut links),
+            [1, 2, 3].map(PageId)
+        );
         assert_eq!(std::fs::read(&journal).unwrap(), bytes, "only looked at");
         let state = told(&looked);
         let mut store = Store::open(folder.path(), "a test").unwrap();

@@ -76,6 +76,7 @@ impl Copies {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => return None,
         };
         let age_days = self.age_days(page, now);

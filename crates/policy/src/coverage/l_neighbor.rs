@@ -331,7 +331,10 @@ impl Policy for LNeighbor {
                 Fault::Lost => ranking.queue(page),
             },
             Event::Moved { page, to } => self.moved(page, to, links, ranking),
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => return,
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => return,
         }
         self.catch_up(links, ranking);
     }

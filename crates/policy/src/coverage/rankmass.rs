@@ -250,7 +250,7 @@ impl Policy for RankMass {
                 self.pass_on(page, ranking);
             }
             Event::Round { .. } => return self.rank_more(links, ranking),
-            Event::Held { .. } | Event::Hinted { .. } => return,
+            Event::Held { .. } | Event::Hinted { .. } | Event::Guessed { .. } => return,
         }
         self.account.moments.pay(self.account.fates.stored_count());
         self.settle(links, ranking);

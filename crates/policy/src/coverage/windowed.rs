@@ -304,7 +304,10 @@ impl Policy for WindowedRankMass {
             Event::Moved { page, to } => self.book(page, (links, ranking), |account, residual| {
                 account.move_on(page, to, residual);
             }),
-            Event::Held { .. } | Event::Hinted { .. } | Event::Round { .. } => {}
+            Event::Held { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. }
+            | Event::Round { .. } => {}
         }
     }
 

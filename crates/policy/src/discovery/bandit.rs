@@ -359,7 +359,8 @@ impl Policy for Bandit {
             | Event::Moved { .. }
             | Event::Held { .. }
             | Event::Unseen { .. }
-            | Event::Hinted { .. } => {}
+            | Event::Hinted { .. }
+            | Event::Guessed { .. } => {}
         }
     }
 

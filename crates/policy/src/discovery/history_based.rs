@@ -107,6 +107,7 @@ pub(crate) fn settle(event: &Event<'_>, ranking: &mut Ranking) {
         | Event::Held { .. }
         | Event::Unseen { .. }
         | Event::Hinted { .. }
+        | Event::Guessed { .. }
         | Event::Round { .. } => {}
     }
 }
@@ -133,7 +134,8 @@ impl<S: Statistic> Policy for HistoryBased<S> {
             | Event::Moved { .. }
             | Event::Held { .. }
             | Event::Unseen { .. }
-            | Event::Hinted { .. } => {}
+            | Event::Hinted { .. }
+            | Event::Guessed { .. } => {}
         }
     }
 

@@ -17,6 +17,7 @@ mod history_based;
 mod new_pages;
 mod out_degree;
 mod past_cover;
+mod slots;
 mod watch;
 
 pub use arrivals::{Arrivals, Cover, Sightings};
@@ -36,6 +37,7 @@ use cover_window::{CoverWindow, Weights};
 use history_based::HistoryBased;
 use out_degree::{OutDegree, Shares};
 use past_cover::PastCover;
+use slots::{Slots, Weights as SlotWeights};
 
 /// A policy that answers the discovery question.
 pub trait DiscoveryPolicy: Policy {
@@ -48,6 +50,11 @@ pub trait DiscoveryPolicy: Policy {
     /// Whether the policy learns from discovery rounds, so that what it ranks depends on the
     /// budgets it had before. If not, the first pages of a large round are those of a small one.
     fn learns_from_rounds(&self) -> bool {
+        false
+    }
+
+    /// Whether the policy asks for guessed addresses, so that the driver should tell it some.
+    fn guesses(&self) -> bool {
         false
     }
 }
@@ -93,6 +100,30 @@ const EPS_B: ParameterInfo = ParameterInfo {
     name: "eps_b",
     default: "0.8",
     meaning: "pages overlap if the Jaccard coefficient of what they led to is at least 1 - eps_b",
+};
+
+const BASE: ParameterInfo = ParameterInfo {
+    name: "base",
+    default: "od",
+    meaning: "which pages led to new ones: by out-degree (od, as od-win) or by a cover (cov, as cov-win)",
+};
+
+const LEAST_GUESS: ParameterInfo = ParameterInfo {
+    name: "least",
+    default: "0.1",
+    meaning: "a guess must be worth so many new pages a request",
+};
+
+const WASTED: ParameterInfo = ParameterInfo {
+    name: "wasted",
+    default: "0.6",
+    meaning: "the share of a round that may be wasted on guesses, one request at least",
+};
+
+const CAUTION: ParameterInfo = ParameterInfo {
+    name: "caution",
+    default: "8",
+    meaning: "what a guess promises is divided by this before it is compared with known pages",
 };
 
 /// The catalogue entries.
@@ -183,6 +214,23 @@ pub const POLICIES: &[PolicyInfo] = &[
         ],
     },
     PolicyInfo {
+        name: "hubs",
+        questions: &[Question::Discovery],
+        summary: "of ten requests seven by past recrawls, one for the home page, two for the pages \
+                  with most links",
+        paper: "ours, after Dasgupta et al. 2007",
+        cost: "as its base, and O(pages) per round, 8 bytes per page",
+        parameters: &[BASE],
+    },
+    PolicyInfo {
+        name: "guess",
+        questions: &[Question::Discovery],
+        summary: "hubs and guessed addresses, by the new pages expected for a request",
+        paper: "ours",
+        cost: "as hubs, and O(log pages) per guess",
+        parameters: &[BASE, LEAST_GUESS, WASTED, CAUTION],
+    },
+    PolicyInfo {
         name: "bandit",
         questions: &[Question::Discovery],
         summary: "learn from discovery rounds alone: exploit pages that led to new ones, try others",
@@ -263,7 +311,45 @@ pub fn build(spec: &Spec, question: Discovery) -> Result<Box<dyn DiscoveryPolicy
             };
             Box::new(HistoryBased::new(CoverWindow::new(weights), target))
         }
+        "hubs" | "guess" => {
+            let wanted = "a number from 0 to 1000000";
+            let guesses = info.name == "guess";
+            let number = |name, default| match guesses {
+                false => Ok(default),
+                true => spec.read(name, default, wanted, |value| {
+                    let number: f64 = value.parse().ok()?;
+                    (0.0..=1e6).contains(&number).then_some(number)
+                }),
+            };
+            let weights = SlotWeights {
+                guesses,
+                least: number("least", 0.1)?,
+                wasted: number("wasted", 0.6)?,
+                caution: number("caution", 8.0)?,
+            };
+            match spec.choice("base", false, &[("od", false), ("cov", true)])? {
+                false => Box::new(Slots::new(window_of(1.0), weights, target)),
+                true => {
+                    let cover = CoverWindow::new(Weights {
+                        decay: 1.0,
+                        again: 0.02,
+                        least: 0.001,
+                        few: 0.1,
+                    });
+                    Box::new(Slots::new(cover, weights, target))
+                }
+            }
+        }
         "bandit" => Box::new(Bandit::new(Settings::read(spec)?, target, question.seed)),
         other => unreachable!("{other} is in the catalogue but cannot be built"),
     })
+}
+
+/// Out-degree over all recrawls.
+fn window_of(decay: f64) -> OutDegree {
+    OutDegree::Window {
+        shares: Shares::new(decay),
+        order: Vec::new(),
+        all: false,
+    }
 }

@@ -325,6 +325,7 @@ impl Policy for Opic {
             Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => return,
             Event::Fetched { .. } | Event::Failed { .. } | Event::Moved { .. } => {
                 self.begin(ranking);
@@ -352,6 +353,7 @@ impl Policy for Opic {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }
         self.settle(ranking);

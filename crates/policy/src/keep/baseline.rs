@@ -245,7 +245,10 @@ impl<R: Rule> Policy for InTurn<R> {
                 fault: Fault::Gone,
             } => self.settle(page, Some(Outcome::Gone), now, ranking),
             Event::Failed { page, .. } => self.settle(page, None, now, ranking),
-            Event::Held { .. } | Event::Unseen { .. } | Event::Hinted { .. } => {}
+            Event::Held { .. }
+            | Event::Unseen { .. }
+            | Event::Hinted { .. }
+            | Event::Guessed { .. } => {}
         }
     }
 

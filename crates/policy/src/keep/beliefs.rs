@@ -11,7 +11,8 @@
 //!   about a·t²/2. A stored page is both: its worth is the sum, its arm that of the larger part;
 //! - a page never fetched: the chance that it is there, times the days its copy will stay current
 //!   within a horizon;
-//! - a gone page that comes back r a day: (1 − e^(−rt)(1 + rt))/r, at most as a page never fetched.
+//! - a gone page that comes back r a day: (1 − e^(−rt)(1 + rt))/r, at most as a page never fetched; and as much as
+//!   that once a page of its folder is back.
 //!
 //! Each is weighed as the user likes, and corrected by what requests of its arm brought lately.
 
@@ -96,13 +97,19 @@ impl Beliefs {
     }
 
     fn retest(&self, page: &Page, days: f64, corrections: &Corrections) -> Worth {
-        let rate = self.returns.rate(page.was_stored, page.misses);
-        let waiting = (two_or_more(rate * days) / rate).min(self.life(page));
+        let (waiting, expected) = if page.misses == 0 {
+            let there = self.returns.there(page.site);
+            (there * self.life(page), there)
+        } else {
+            let rate = self.returns.rate(page.was_stored, page.misses);
+            let waiting = (two_or_more(rate * days) / rate).min(self.life(page));
+            (waiting, exp_gap(rate * days))
+        };
         let arm = Arm::Retest;
         Worth {
             arm,
             days: self.settings.stored * corrections[arm.index()] * waiting,
-            expected: exp_gap(rate * days),
+            expected,
         }
     }
 

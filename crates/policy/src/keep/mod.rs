@@ -20,6 +20,7 @@ mod hints;
 mod page;
 mod policy;
 mod rates;
+mod recall;
 mod returns;
 mod settings;
 mod sources;

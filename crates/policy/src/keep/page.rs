@@ -32,7 +32,7 @@ pub(super) struct Page {
     pub(super) arm: Option<Arm>,
     /// Whether it was ever stored.
     pub(super) was_stored: bool,
-    /// How often in a row it was not there.
+    /// How often in a row it was not there. A gone page with none is expected back.
     pub(super) misses: u8,
     /// How often in a row no verdict came.
     pub(super) faults: u8,

@@ -25,6 +25,7 @@ use super::accounts::{Accounts, Booking, Planned};
 use super::beliefs::{AS_SAID, Beliefs, Verdict};
 use super::choice::{Best, Candidate};
 use super::page::{Have, Page};
+use super::recall::{Gone, RECALLED_EACH, is_lost};
 use super::settings::Settings;
 
 /// Pages that a floor pays for rank from here on.
@@ -67,6 +68,7 @@ pub struct Keep {
     queued: Vec<PageId>,
     /// Pages from this number on were discovered since the last answer.
     unclaimed: u32,
+    gone: Gone,
 }
 
 impl Keep {
@@ -81,6 +83,7 @@ impl Keep {
             groups: BTreeMap::new(),
             queued: Vec::new(),
             unclaimed: 0,
+            gone: Gone::default(),
         }
     }
 
@@ -217,6 +220,13 @@ impl Keep {
         }
         page.note(&answer, now);
         self.pages[id.index()] = page;
+        self.gone.note(id, &page);
+        if let Answer::Page { links, .. } = answer
+            && before.have == Have::Absence
+            && before.was_stored
+        {
+            self.recall(page.group, links, now, ranking);
+        }
         if let Some(arm) = arm.filter(|_| !matches!(answer, Answer::Refused)) {
             let mut booking = self.booking(&before, arm, verdict);
             let said = said.filter(|said| said.arm == arm && verdict.is_some());
@@ -279,7 +289,26 @@ impl Keep {
         found
     }
 
-    /// Ranks a page that was just found.
+    /// A page of a group is back: some gone pages of it, and some that it links to, are expected back.
+    fn recall(&mut self, group: u32, links: &[PageId], now: Tick, ranking: &mut Ranking) {
+        let lost = |link: &&PageId| is_lost(&self.pages[link.index()]);
+        let mut called: Vec<PageId> = self.gone.first(group);
+        called.extend(links.iter().filter(lost).take(RECALLED_EACH).copied());
+        for id in called {
+            let page = &mut self.pages[id.index()];
+            page.misses = 0;
+            let page = *page;
+            self.gone.note(id, &page);
+            let is_free = page.not_before <= now && ranking.place(id) != Place::InFlight;
+            if is_free && self.accounts.has_begun() {
+                // What it was ranked for before, it is worth more now.
+                self.pages[id.index()].arm = None;
+                self.queue_new(id, now, ranking);
+            }
+        }
+    }
+
+    /// Ranks a page that was just found, or is expected back.
     fn queue_new(&mut self, id: PageId, now: Tick, ranking: &mut Ranking) {
         let page = &self.pages[id.index()];
         let worth = self.beliefs.worth(page, 0.0, now, &AS_SAID);
@@ -375,7 +404,7 @@ impl Policy for Keep {
                 let hints = &mut self.pages[page.index()].hints;
                 *hints = hints.saturating_add(1);
             }
-            Event::Unseen { .. } | Event::Held { .. } => {}
+            Event::Unseen { .. } | Event::Held { .. } | Event::Guessed { .. } => {}
         }
     }
 
@@ -417,6 +446,7 @@ impl Policy for Keep {
         self.groups = groups.into_iter().map(|(of, n)| (key(of), n)).collect();
         self.queued = Restore::restore(saved)?;
         self.unclaimed = Restore::restore(saved)?;
+        self.gone = Gone::of(&self.pages);
         let known = self.pages.len();
         let count = self.groups.len() as u32;
         let groups = self.pages.iter().map(|page| page.group);

@@ -164,6 +164,7 @@ impl Survey {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Guessed { .. }
             | Event::Round { .. } => Learnt::default(),
         }
     }

@@ -285,3 +285,73 @@ fn a_source_of_new_pages_is_asked_sooner_than_its_like() {
     let arm = |page| told.scheduler.policy().arm(PageId(page));
     assert_eq!((arm(0), arm(1)), (Some(Arm::Discovery), Some(Arm::Refresh)));
 }
+
+#[test]
+fn a_folder_that_came_back_is_asked_for_at_once() {
+    // A folder of a hundred pages, and as many others that change every day.
+    let mut told = Told::new("keep");
+    let front = told.discover(0, 1).start;
+    let folder: Vec<PageId> = told.discover(0, 100).map(PageId).collect();
+    let others = told.discover(0, 100);
+    told.fetched(front, false, &folder);
+    for page in &folder {
+        told.fetched(page.0, false, &[]);
+    }
+    for page in others.clone() {
+        told.fetched(page, false, &[]);
+    }
+    // It vanishes, and is tested in vain for weeks.
+    for _ in 0..6 {
+        told.day += 10;
+        told.round(1_000);
+        for page in &folder {
+            told.gone(page.0);
+        }
+        for page in others.clone() {
+            told.fetched(page, true, &[]);
+        }
+    }
+    told.day += 3;
+    told.round(150);
+    let lost = folder[7].0;
+    told.fetched(lost, true, &[]);
+    let mut asked = Vec::new();
+    while let Some(page) = told.next() {
+        asked.push(page);
+        if folder.contains(&PageId(page)) {
+            told.fetched(page, true, &[]);
+        } else {
+            told.fetched(page, false, &[]);
+        }
+        if asked.len() == 120 {
+            break;
+        }
+    }
+    let back = asked.iter().filter(|page| folder.contains(&PageId(**page)));
+    assert_eq!(back.count(), 99, "{asked:?}");
+}
+
+#[test]
+fn a_page_that_came_back_alone_calls_few_others() {
+    let mut told = Told::new("keep:retest=0");
+    let front = told.discover(0, 1).start;
+    let folder: Vec<PageId> = told.discover(0, 100).map(PageId).collect();
+    told.fetched(front, false, &folder);
+    for page in &folder {
+        told.fetched(page.0, false, &[]);
+    }
+    told.day += 1;
+    told.round(1_000);
+    for page in &folder {
+        told.gone(page.0);
+    }
+    told.day += 1;
+    told.round(1_000);
+    let ranks: Vec<u64> = folder.iter().map(|page| told.rank(page.0)).collect();
+    told.fetched(folder[0].0, true, &[]);
+    let raised = folder
+        .iter()
+        .zip(&ranks)
+        .filter(|(page, rank)| told.rank(page.0) > **rank);
+    assert_eq!(raised.count(), 8);
+}

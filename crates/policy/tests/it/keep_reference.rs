@@ -210,6 +210,12 @@ impl Model {
                 let worth = settings.stored * correction(Arm::Coverage) * there * life;
                 (Arm::Coverage, there, worth)
             }
+            // A page of its folder is back.
+            Have::Absence if page.misses == 0 => {
+                let there = self.there(page.site);
+                let worth = settings.stored * correction(Arm::Retest) * there * life;
+                (Arm::Retest, there, worth)
+            }
             Have::Absence => {
                 let rate = self.comes_back(page);
                 let waiting = (two_or_more(rate * days) / rate).min(life);
@@ -327,6 +333,19 @@ impl Model {
         found
     }
 
+    /// Up to eight gone pages of the group, and up to eight of the links, are expected back.
+    fn recall(&mut self, group: Option<Group>, links: &[usize]) {
+        let lost = |page: &Page| page.have == Have::Absence && page.was_stored && page.misses > 0;
+        let of_group = |at: &usize| group.is_some() && self.pages[*at].group == group;
+        let all = (0..self.pages.len()).filter(|at| lost(&self.pages[*at]));
+        let mut called: Vec<usize> = all.filter(of_group).take(8).collect();
+        let linked = links.iter().copied().filter(|at| lost(&self.pages[*at]));
+        called.extend(linked.take(8));
+        for at in called {
+            self.pages[at].misses = 0;
+        }
+    }
+
     fn answer(&mut self, at: usize, told: &Told, now: f64, arm: Option<Arm>) {
         let before = self.pages[at].clone();
         let said = self.worth(&before, now, false);
@@ -359,6 +378,12 @@ impl Model {
                 (page.seen, page.hints, page.faults) = (now, 0.0, 0);
                 page.not_before_hours = 0.0;
             }
+        }
+        if let Told::Page { links, .. } = told
+            && before.have == Have::Absence
+            && before.was_stored
+        {
+            self.recall(before.group, links);
         }
         let Some(arm) = arm.filter(|_| !matches!(told, Told::Refused { .. })) else {
             return;

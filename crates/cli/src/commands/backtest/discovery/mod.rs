@@ -35,6 +35,10 @@ const CURVE: [u64; 16] = [
 /// from full recrawls (or, the bandit, from what it fetched). `greedy-cover` knows the future; the
 /// history limit is what all pages that ever led to a new page in a recrawl lead to together.
 ///
+/// Coverage is that of the new pages that some old page leads to; `of all new` counts the others too, which
+/// only `guess` can find: it asks for addresses that the site's own suggest. A guess that misses costs a request, one that
+/// hits is a new page. `overhead of all` is requests per new page found in all rounds that brought one.
+///
 /// Of a crawl directory each round is a snapshot, and one that fetched every known page is a recrawl.
 /// What a page linked to is known in a round if it was fetched in it, or found the same before and
 /// after; other requests are unknown and counted, and what they could change is shown.
@@ -46,7 +50,7 @@ pub(crate) struct Discovery {
     /// Policies to compare, or `all` (see `turnstone policies discovery`)
     #[arg(
         long,
-        default_value = "od-1,od-win,od-all,cliq-1,cliq-win,cov,cov-win,bandit"
+        default_value = "od-1,od-win,od-all,cliq-1,cliq-win,cov,cov-win,bandit,hubs,guess"
     )]
     policies: String,
     /// Pages to fetch per site and snapshot
@@ -336,6 +340,11 @@ fn rows_table(rows: Vec<Row>) -> Table {
         "#overhead pooled",
         "#coverage",
         "#coverage mean",
+        "#of all new",
+        "#overhead of all",
+        "#with idle rounds",
+        "#guesses",
+        "#hits",
     ];
     let doubt = rows.iter().any(|row| row.unknown > 0);
     if doubt {
@@ -356,6 +365,11 @@ fn rows_table(rows: Vec<Row>) -> Table {
             share(row.overhead_pooled),
             share(row.coverage),
             share(row.coverage_mean),
+            share(row.coverage_all),
+            share(row.overhead_all),
+            share(row.overhead_idle),
+            whole(row.guesses),
+            whole(row.guess_hits),
         ];
         cells.extend(unknown.into_iter().flatten());
         table.row(cells);
