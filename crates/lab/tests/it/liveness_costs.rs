@@ -61,6 +61,7 @@ fn question(web: &OldWeb, size: usize) -> Question<'_> {
         confidence: Confidence::default(),
         enough: None,
         politeness: Politeness::OFF,
+        open: 1,
     }
 }
 

@@ -20,6 +20,7 @@ use turnstone_lab::serve::Handle;
 use turnstone_lab::stored::StoredPages;
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Key, Store};
+use turnstone_policy::changes::Store as _;
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
 use turnstone_policy::liveness::{self, OldCrawl, Sample, SampleBy, SampleSize, Start};
 use turnstone_policy::{Spec, changes};
@@ -137,7 +138,7 @@ fn liveness_policy(store: &Store, seed: u64) -> anyhow::Result<Box<dyn Policy>> 
     let spec: Spec = REVIVE.parse()?;
     let size: SampleSize = REVIVE_SAMPLE.parse()?;
     let start = Start {
-        old: Arc::new(OldCrawl::new(Arc::new(graph))),
+        old: Arc::new(OldCrawl::new(Arc::new(graph)).in_folders(pages.directories())),
         sample: Sample {
             by: SampleBy::Random,
             size: size.of(view.numbered().len())?,
