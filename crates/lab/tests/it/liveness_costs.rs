@@ -11,6 +11,8 @@ use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_policy::liveness::{Confidence, Enough, OldCrawl, Sample, SampleBy};
 
 const SPECS: &[&str] = &[
+    "tree",
+    "tree:looks=9",
     "random",
     "indegree",
     "pagerank",

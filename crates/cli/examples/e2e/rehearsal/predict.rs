@@ -29,7 +29,7 @@ use super::record::{Record, When};
 use super::{Command, Round, What};
 
 /// What the commands take when no policy is named.
-const REVIVE: &str = "pa-ratio";
+const REVIVE: &str = "tree";
 const REVIVE_SAMPLE: &str = "2%";
 pub(crate) const DISCOVER: &str = "bandit:hubs=0.5";
 const REFRESH: &str = "cohorts:ahead=16";
