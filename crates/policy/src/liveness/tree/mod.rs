@@ -65,6 +65,9 @@ pub(super) struct Tree {
     host_places: Vec<u32>,
     /// Hosts whose offers must be made anew.
     touched: Vec<u32>,
+    /// Room for the walks of one event, so that none allocates.
+    path: Vec<usize>,
+    stack: Vec<usize>,
 }
 
 impl Tree {
@@ -78,6 +81,8 @@ impl Tree {
             offers: Offers::default(),
             host_places: Vec::new(),
             touched: Vec::new(),
+            path: Vec::new(),
+            stack: Vec::new(),
         }
     }
 
@@ -129,7 +134,8 @@ impl Tree {
             Verdict::Gone => Some(0),
             Verdict::Untested | Verdict::Undecided => None,
         };
-        let mut path = vec![leaf];
+        let mut path = std::mem::take(&mut self.path);
+        path.push(leaf);
         let mut more = found.map(|alive| (TEST, alive, 0, 0));
         let mut place = leaf;
         loop {
@@ -153,12 +159,15 @@ impl Tree {
                 self.think(place);
             }
         }
+        path.clear();
+        self.path = path;
         self.touch(self.host_of(leaf));
     }
 
     /// Thinks again of a place, and of all in it if it has changed its mind.
     fn think(&mut self, place: usize) {
-        let mut stack = vec![place];
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.push(place);
         while let Some(place) = stack.pop() {
             let above = self.places.above(place);
             let above = above.map_or(PRIOR, |above| self.places.all[above].told);
@@ -180,6 +189,7 @@ impl Tree {
             let parts = parts.map(|part| *part as usize);
             stack.extend(parts.filter(|part| self.places.all[*part].left > 0));
         }
+        self.stack = stack;
     }
 
     fn touch(&mut self, host: u32) {
@@ -264,8 +274,11 @@ impl Tree {
         if room == 0 {
             return;
         }
-        let best: Vec<usize> = self.offers.best(host).take(room).collect();
-        for place in best {
+        let mut best = [None; OPEN_MAX];
+        for (slot, place) in best.iter_mut().zip(self.offers.best(host).take(room)) {
+            *slot = Some(place);
+        }
+        for place in best.into_iter().flatten() {
             while self.offers.open[host as usize].len() < OPEN_MAX && self.places.has_fresh(place) {
                 let worth = self.worth(host, place);
                 if worth < self.offers.bar {

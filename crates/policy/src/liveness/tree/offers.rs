@@ -54,8 +54,8 @@ impl Offers {
         self.open.len()
     }
 
-    /// Brings the list up to date with a place that changed: `listed` is what it was listed under,
-    /// with the turn it had then.
+    /// Brings the list up to date with a place that changed; `turn` is the turn under which it was
+    /// listed, if it was.
     pub(super) fn relist(
         &mut self,
         host: u32,
@@ -63,18 +63,21 @@ impl Offers {
         place: usize,
         turn: Option<u32>,
     ) {
-        let old = places.all[place].listed;
-        if let (Some(value), Some(turn)) = (old, turn) {
-            self.listed
-                .remove(&(host, value, u32::MAX - turn, place as u32));
+        let entry = |value, turn| (host, value, u32::MAX - turn, place as u32);
+        let known = &places.all[place];
+        let before = known.listed.zip(turn);
+        let fresh = known.begun && places.has_fresh(place);
+        let after = fresh.then(|| (value(known.told), places.turn(place)));
+        // Most pages are withdrawn only to be offered again: the list is as it was.
+        if before == after {
+            return;
         }
-        let fresh = places.all[place].begun && places.has_fresh(place);
-        let value = fresh.then(|| value(places.all[place].told));
-        places.all[place].listed = value;
-        if let Some(value) = value {
-            let turn = places.turn(place);
-            self.listed
-                .insert((host, value, u32::MAX - turn, place as u32));
+        if let Some((value, turn)) = before {
+            self.listed.remove(&entry(value, turn));
+        }
+        places.all[place].listed = after.map(|(value, _)| value);
+        if let Some((value, turn)) = after {
+            self.listed.insert(entry(value, turn));
         }
     }
 
