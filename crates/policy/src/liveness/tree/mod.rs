@@ -271,7 +271,7 @@ impl Tree {
     /// Offers the best pages of a host, if it need not wait.
     fn fill(&mut self, host: u32, ranking: &mut Ranking) {
         let room = OPEN_MAX.saturating_sub(self.offers.open[host as usize].len());
-        if room == 0 {
+        if self.offers.waits(host) || room == 0 {
             return;
         }
         let mut best = [None; OPEN_MAX];

@@ -9,12 +9,12 @@
 //! asked side by side, each at its own pace, so an order of pages alone would not keep a crawler
 //! from spending requests on hosts that are dead while a live one rests.
 //!
-//! Cost: O(log places) a change; 12 bytes for each place on the list, 16 a host.
+//! Cost: O(log places) a change; 24 bytes for each place on the list, 60 a host.
 
 use std::collections::BTreeSet;
 use std::io;
 
-use turnstone_frontier::{PageId, Restore, Save};
+use turnstone_frontier::{PageId, Restore, Save, corrupt};
 
 use super::places::{Places, Value};
 
@@ -35,8 +35,12 @@ pub(super) struct Offers {
     standing: Vec<Option<Value>>,
     /// The same, the best host last.
     hosts: BTreeSet<(Value, u32)>,
-    /// Hosts at or above it are not waiting.
+    /// A host whose best chance is below it waits.
     pub(super) bar: u32,
+    /// The hosts that wait: those below the bar when their offers were last made. A host that the bar
+    /// has passed stays as it is until it is touched, so that a bar that moves to and fro costs
+    /// nothing.
+    waiting: BTreeSet<(Value, u32)>,
 }
 
 impl Offers {
@@ -95,6 +99,7 @@ impl Offers {
         if old != best {
             if let Some(old) = old {
                 self.hosts.remove(&(old, host));
+                self.waiting.remove(&(old, host));
             }
             if let Some(best) = best {
                 self.hosts.insert((best, host));
@@ -109,18 +114,30 @@ impl Offers {
 
     /// Moves the bar to where it belongs. Returns the hosts that need no longer wait.
     pub(super) fn move_bar(&mut self) -> Vec<u32> {
-        let bar = (u64::from(self.best_of_all()) * BAR.0 / BAR.1) as u32;
-        let before = std::mem::replace(&mut self.bar, bar);
-        if bar >= before {
+        self.bar = (u64::from(self.best_of_all()) * BAR.0 / BAR.1) as u32;
+        let is_free = |(best, _): &(Value, u32)| *best >= value(self.bar);
+        if !self.waiting.last().is_some_and(is_free) {
             return Vec::new();
         }
-        let freed = self.hosts.range((value(bar), 0)..(value(before), 0));
-        freed.map(|(_, host)| *host).collect()
+        let freed = self.waiting.split_off(&(value(self.bar), 0));
+        freed.into_iter().map(|(_, host)| host).collect()
+    }
+
+    /// Whether a host waits, which is noted.
+    pub(super) fn waits(&mut self, host: u32) -> bool {
+        let Some(best) = self.standing[host as usize] else {
+            return false;
+        };
+        let waits = best < value(self.bar);
+        if waits {
+            self.waiting.insert((best, host));
+        }
+        waits
     }
 
     /// How many bytes all this takes, about: a B-tree is two thirds full.
     pub(super) fn allocated_bytes(&self) -> usize {
-        (self.listed.len() * 16 + self.hosts.len() * 8) * 3 / 2
+        (self.listed.len() * 16 + (self.hosts.len() + self.waiting.len()) * 8) * 3 / 2
             + self.open.capacity() * size_of::<Vec<PageId>>()
             + self
                 .open
@@ -146,6 +163,12 @@ impl Offers {
             *standing = Value::new(value);
         }
         offers.bar = Restore::restore(from)?;
+        let waiting: Vec<(u32, u32)> = Restore::restore(from)?;
+        for (value, host) in waiting {
+            let value = Value::new(value).filter(|_| (host as usize) < hosts);
+            let value = value.ok_or_else(|| corrupt("a host that waits for nothing"))?;
+            offers.waiting.insert((value, host));
+        }
         for (place, known) in places.all.iter().enumerate() {
             if let Some(value) = known.listed {
                 let turn = u32::MAX - places.turn(place);
@@ -170,7 +193,12 @@ impl Save for Offers {
         for standing in &self.standing {
             standing.map_or(0, Value::get).save(out)?;
         }
-        self.bar.save(out)
+        self.bar.save(out)?;
+        let waiting = self
+            .waiting
+            .iter()
+            .map(|(value, host)| (value.get(), *host));
+        waiting.collect::<Vec<_>>().save(out)
     }
 }
 
