@@ -37,7 +37,7 @@ fn web(seed: u64) -> Folders {
 }
 
 #[test]
-fn the_interval_holds_in_95_of_100_surveys_at_any_time() {
+fn in_five_hundred_surveys_the_interval_holds_at_any_time() {
     let confidence = Confidence::default();
     let enough = Enough::new(0.8, confidence).unwrap();
     // At shares of the requests in hundredths, at all moments at once, and at the stop.
