@@ -14,7 +14,6 @@ pub mod freshness;
 pub mod generate;
 pub mod history;
 pub mod info;
-pub mod moved;
 pub mod number;
 pub mod replay;
 pub mod report;
