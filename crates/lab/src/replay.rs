@@ -69,6 +69,14 @@ impl<'a, P: Policy> Replay<'a, P> {
         self
     }
 
+    /// The same, but with politeness off so many requests are under way at once: each answer is
+    /// told that many requests later.
+    #[must_use]
+    pub fn with_open(mut self, open_max: usize) -> Self {
+        self.requests = self.requests.with_open(open_max);
+        self
+    }
+
     /// The same, but of some pages the record does not know whether they are there: `unknown` is by
     /// page, or empty. Such a page is answered for as one that may not be asked, so that a policy
     /// learns nothing from it and does not ask again.

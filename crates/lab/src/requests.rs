@@ -1,10 +1,10 @@
 //! Requests to a recorded web under a virtual clock.
 //!
 //! With politeness off every request is answered at once, one after the other, as the papers count
-//! them. With a delay, requests to different hosts run side by side, each answered after a fixed
+//! them, or so many requests later, the oldest first. With a delay, requests to different hosts run side by side, each answered after a fixed
 //! time, and the clock jumps to whatever comes first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use turnstone_frontier::{Next, PageId, Policy, Politeness, Scheduler, Tick};
 
@@ -18,6 +18,9 @@ pub(crate) struct Requests {
     now: Tick,
     /// By the time of their answer.
     answers: BTreeSet<(Tick, PageId)>,
+    /// Requests under way with politeness off, the oldest first, and how many there may be.
+    queue: VecDeque<PageId>,
+    open_max: usize,
     made: u64,
 }
 
@@ -28,8 +31,17 @@ impl Requests {
             is_polite: politeness != Politeness::OFF,
             now: Tick(0),
             answers: BTreeSet::new(),
+            queue: VecDeque::new(),
+            open_max: 1,
             made: 0,
         }
+    }
+
+    /// The same, but with politeness off so many requests are under way at once, at least one.
+    #[must_use]
+    pub(crate) fn with_open(mut self, open_max: usize) -> Self {
+        self.open_max = open_max.max(1);
+        self
     }
 
     /// Goes on until a page is to be answered for. None when nothing is left to ask for.
@@ -40,9 +52,16 @@ impl Requests {
                 Next::Fetch(page) => {
                     self.made += 1;
                     if !self.is_polite {
-                        return Some(page);
+                        self.queue.push_back(page);
+                        if self.queue.len() >= self.open_max {
+                            return self.queue.pop_front();
+                        }
+                        continue;
                     }
                     self.answers.insert((self.now.plus(ANSWER_MS), page));
+                }
+                Next::WaitUntil(_) | Next::Empty if !self.queue.is_empty() => {
+                    return self.queue.pop_front();
                 }
                 Next::WaitUntil(tick) => match self.answers.first() {
                     Some(&(answer, _)) if answer <= tick => return self.first_answer(),

@@ -13,7 +13,7 @@ use turnstone_linkgraph::{GraphBuilder, LinkGraph};
 use turnstone_pagestore::{Store, StoreError};
 use turnstone_policy::changes::{self, ClusterMap, DirectoryTree, LinkMap};
 
-use crate::backtest::changes::paths::Directories;
+use crate::backtest::changes::paths;
 
 /// Stored pages and what lies between them.
 #[derive(Debug)]
@@ -64,24 +64,8 @@ impl StoredPages {
 fn places(store: &Store, pages: &[PageId]) -> Result<(Arc<[u32]>, DirectoryTree), StoreError> {
     let index = store.index();
     let sites: Vec<u32> = pages.iter().map(|page| index.host(*page).0).collect();
-    let mut by_host: Vec<usize> = (0..pages.len()).collect();
-    by_host.sort_by_key(|number| (sites[*number], *number));
-    let mut directories = Directories::default();
-    let mut of_page = vec![0; pages.len()];
-    let mut host = None;
-    for number in by_host {
-        if host.replace(sites[number]) != Some(sites[number]) {
-            directories.begin_host();
-        }
-        let url = store.url(pages[number])?;
-        // Behind scheme and authority.
-        let path = url
-            .find("://")
-            .and_then(|at| url[at + 3..].find('/').map(|slash| at + 3 + slash))
-            .map_or("/", |at| &url[at..]);
-        of_page[number] = directories.of(path);
-    }
-    Ok((sites.into(), directories.tree(of_page)))
+    let directories = paths::of_urls(&sites, |number| Ok(store.url(pages[number])?.into()))?;
+    Ok((sites.into(), directories))
 }
 
 impl changes::Store for StoredPages {

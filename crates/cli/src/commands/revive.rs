@@ -16,6 +16,7 @@ use turnstone_lab::stored::StoredPages;
 use turnstone_ledger::{Past, Stop, Until, View};
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
+use turnstone_policy::changes::Store as _;
 use turnstone_policy::liveness::{
     self, AliveEstimate, Confidence, Enough, LivenessPolicy, OldCrawl, Sample, SampleBy,
     SampleSize, Start,
@@ -49,9 +50,10 @@ pub(crate) struct Revive {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// In which order to ask (see `turnstone policies liveness`)
-    #[arg(long, default_value = "pa-ratio", value_name = "SPEC")]
+    #[arg(long, default_value = "tree", value_name = "SPEC")]
     policy: String,
-    /// How many pages are tested first, at random, to learn from: a number or a share such as 2%
+    /// How many pages are tested first, at random, by policies that learn from a sample: a number or
+    /// a share such as 2%
     #[arg(long, default_value = "2%", value_name = "SIZE")]
     sample: SampleSize,
     /// When to stop: alive=0.9 (this share of all pages alive is found, at the confidence asked
@@ -69,7 +71,7 @@ pub(crate) struct Revive {
 }
 
 /// What the policy knows, for those who look on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Known {
     alive: u64,
     gone: u64,
@@ -81,7 +83,7 @@ impl Known {
     /// known of the others.
     fn estimated(&self, pages: u64, confidence: Confidence) -> Option<(f64, u64, u64)> {
         let (least, most) = (self.alive, pages.saturating_sub(self.gone).max(self.alive));
-        let estimate = self.estimate?;
+        let estimate = self.estimate.as_ref()?;
         let (low, high) = estimate.interval(confidence);
         let about = estimate.alive().clamp(least as f64, most as f64);
         Some((about, low.clamp(least, most), high.clamp(least, most)))
@@ -141,17 +143,20 @@ impl Revive {
         let known = Arc::new(Mutex::new(Known::default()));
         let look = {
             let known = known.clone();
-            move || *known.lock().unwrap_or_else(PoisonError::into_inner)
+            move || {
+                let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.clone()
+            }
         };
         let (line, met) = (look.clone(), look.clone());
         let watch = Watch {
-            line: Some(Arc::new(move || told(line(), stored, confidence))),
+            line: Some(Arc::new(move || told(&line(), stored, confidence))),
             slice: None,
             enough: enough.map(|enough| -> Arc<dyn Fn() -> bool + Send + Sync> {
                 Arc::new(move || {
                     let known = met();
-                    let estimate = known.estimate;
-                    estimate.is_some_and(|estimate| enough.met(known.alive, &estimate))
+                    let estimate = known.estimate.as_ref();
+                    estimate.is_some_and(|estimate| enough.met(known.alive, estimate))
                 })
             }),
         };
@@ -180,7 +185,7 @@ impl Revive {
             let graph = GraphRank::new(pages.graph(), PageRank::default());
             let size = sample.of(view.numbered().len());
             let start = Start {
-                old: Arc::new(OldCrawl::new(Arc::new(graph))),
+                old: Arc::new(OldCrawl::new(Arc::new(graph)).in_folders(pages.directories())),
                 sample: Sample {
                     by: SampleBy::Random,
                     size: size.map_err(|error| Usage::of("--sample", error))?,
@@ -194,8 +199,8 @@ impl Revive {
             }))
         })?;
         let known = look();
-        let told_enough = enough.zip(known.estimate);
-        let met = told_enough.is_some_and(|(enough, estimate)| enough.met(known.alive, &estimate));
+        let told_enough = enough.zip(known.estimate.as_ref());
+        let met = told_enough.is_some_and(|(enough, estimate)| enough.met(known.alive, estimate));
         let finished = met || answered.summary.stop == Stop::Exhausted;
         let store = finish(&directory, finished)?;
         let file = self
@@ -222,6 +227,7 @@ impl Revive {
             "gone": known.gone,
             "alive_estimate": estimated.map(|(about, ..)| about),
             "alive_interval": estimated.map(|(_, low, high)| (low, high)),
+            "looks": known.estimate.as_ref().map(AliveEstimate::looks),
             "cost": cost,
             "stopped_by": stopped_by,
             "verdicts": written.verdicts,
@@ -236,7 +242,7 @@ impl Revive {
                 whole(known.gone),
                 whole(stored),
                 whole(requests),
-                told(known, stored, confidence),
+                told(&known, stored, confidence),
                 whole(written.verdicts),
                 file.display(),
             )
@@ -360,17 +366,18 @@ fn finish(directory: &Path, finished: bool) -> anyhow::Result<Store> {
 }
 
 /// How far it is, in one line.
-fn told(known: Known, pages: u64, confidence: Confidence) -> String {
+fn told(known: &Known, pages: u64, confidence: Confidence) -> String {
     let mut text = format!("{} alive, {} gone", whole(known.alive), whole(known.gone));
     let all_known = known.alive + known.gone == pages;
     if let (Some((about, low, high)), false) = (known.estimated(pages, confidence), all_known) {
         let _ = write!(
             text,
-            "; about {} of all pages are alive ({} to {} at {})",
+            "; about {} of all pages are alive ({} to {} at {}, by {} looks at random)",
             whole(about.round() as u64),
             whole(low),
             whole(high),
             percent(confidence.number()),
+            whole(known.estimate.as_ref().map_or(0, AliveEstimate::looks)),
         );
     }
     text
@@ -445,8 +452,8 @@ mod tests {
             gone,
             estimate: AliveEstimate::new(100, 3, 0),
         };
-        assert!(told(known(5, 1), 100, confidence).contains("about 99 of all pages"));
-        assert_eq!(told(known(90, 10), 100, confidence), "90 alive, 10 gone");
+        assert!(told(&known(5, 1), 100, confidence).contains("about 99 of all pages"));
+        assert_eq!(told(&known(90, 10), 100, confidence), "90 alive, 10 gone");
         assert_eq!(
             known(90, 10).estimated(100, confidence),
             Some((90.0, 90, 90))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use turnstone_frontier::Politeness;
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_policy::Question as Asked;
-use turnstone_policy::liveness::{Confidence, OldCrawl, Sample, SampleBy};
+use turnstone_policy::liveness::{Confidence, Sample, SampleBy};
 
 use super::verdict::thin;
 use super::{Advice, AdviseError, Better, Field, Options, Time, Tried};
@@ -76,7 +76,7 @@ pub(super) fn advise(
     let ranks = GraphRank::new(web.graph(), PageRank::default());
     let question = Question {
         web: &web,
-        old: Arc::new(OldCrawl::new(Arc::new(ranks))),
+        old: Arc::new(web.old_crawl(Arc::new(ranks))),
         sample: Sample {
             by: SampleBy::Random,
             size: ((SAMPLE * pages as f64).round() as usize).max(1),
@@ -84,6 +84,7 @@ pub(super) fn advise(
         confidence: Confidence::new(0.95).expect("between one half and one"),
         enough: None,
         politeness: Politeness::OFF,
+        open: 1,
     };
     let seeds: Vec<u64> = options.seeds().collect();
     field.advise(time, watch, |spec, watch| {

@@ -7,12 +7,16 @@
 //! A crawl directory knows the fate of the pages it looked at again: a page's fate is what the last
 //! look after the first time and up to the second one told; that of all others is unknown.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use turnstone_frontier::{Chance, HostId, PageId};
+use turnstone_frontier::{Chance, HostId, PageId, WholeGraphRank};
 use turnstone_linkgraph::{GraphBuilder, LinkGraph, ReadError, UrlTable};
+use turnstone_policy::liveness::OldCrawl;
 
 use super::{GraphWeb, RecordedSite, WebError, WebKind, Words, open_graph, recognise};
+use crate::backtest::changes::paths;
 use crate::history::{History, VersionId};
 
 /// Which pages of a history make up the old crawl.
@@ -138,6 +142,20 @@ impl OldWeb {
     /// The site of a page.
     pub fn site(&self, page: PageId) -> HostId {
         self.sites.get(page.index()).copied().unwrap_or_default()
+    }
+
+    /// What a policy may know of it: its links, and in which folder each page lies, where addresses
+    /// are known.
+    pub fn old_crawl(&self, ranks: Arc<dyn WholeGraphRank>) -> OldCrawl {
+        let old = OldCrawl::new(ranks);
+        let Some(urls) = &self.web.urls else {
+            return old;
+        };
+        let pages = self.graph().pages();
+        let sites: Vec<u32> = pages.map(|page| self.site(page).0).collect();
+        let url_of = |page| Ok::<_, Infallible>(urls.url(PageId::from_index(page)).into());
+        let Ok(folders) = paths::of_urls(&sites, url_of);
+        old.in_folders(Arc::new(folders))
     }
 
     /// Histories at two times.

@@ -6,11 +6,13 @@ use proptest::prelude::*;
 use turnstone_frontier::{HostId, PageId, Politeness};
 use turnstone_lab::backtest::liveness::{self, Outcome, Question, alphas};
 use turnstone_lab::web::{GraphWeb, OldWeb};
-use turnstone_linkgraph::LinkGraph;
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
+use turnstone_linkgraph::{LinkGraph, UrlTable};
 use turnstone_policy::liveness::{Confidence, Enough, OldCrawl, Sample, SampleBy};
 
 const SPECS: &[&str] = &[
+    "tree",
+    "tree:looks=9",
     "random",
     "indegree",
     "pagerank",
@@ -61,6 +63,7 @@ fn question(web: &OldWeb, size: usize) -> Question<'_> {
         confidence: Confidence::default(),
         enough: None,
         politeness: Politeness::OFF,
+        open: 1,
     }
 }
 
@@ -131,6 +134,18 @@ proptest! {
     }
 
     #[test]
+    fn requests_under_way_change_when_but_not_whether(web in old_web(), open in 2usize..20) {
+        let mut question = question(&web, 1 + web.alive.len() / 4);
+        question.open = open;
+        for spec in SPECS {
+            let order = liveness::order(&question, &spec.parse().unwrap(), 1).unwrap();
+            let mut pages: Vec<u32> = order.iter().map(|page| page.0).collect();
+            pages.sort_unstable();
+            prop_assert_eq!(pages, (0..web.alive.len() as u32).collect::<Vec<_>>(), "{}", spec);
+        }
+    }
+
+    #[test]
     fn politeness_changes_when_but_not_whether(web in old_web()) {
         let mut question = question(&web, 1 + web.alive.len() / 4);
         question.politeness = Politeness { delay_ms: 1000, open_max: 1 };
@@ -141,6 +156,50 @@ proptest! {
             prop_assert_eq!(pages, (0..web.alive.len() as u32).collect::<Vec<_>>(), "{}", spec);
         }
     }
+}
+
+/// Two folders of a host, one of them dead, and a dead host.
+fn folders(pages: usize) -> OldWeb {
+    let mut urls = UrlTable::new();
+    let mut web = OldWeb::default();
+    for page in 0..pages {
+        let host = page % 3 / 2;
+        urls.push(&format!(
+            "https://host{host}.example/{}/{page}.html",
+            page % 3
+        ));
+        web.sites.push(HostId(host as u32));
+        web.alive.push(page % 3 == 0);
+    }
+    web.web = GraphWeb {
+        graph: LinkGraph::from_links(pages, &[]),
+        urls: Some(urls),
+    };
+    web.site_count = 2;
+    web
+}
+
+#[test]
+fn the_tree_knows_the_folders_of_a_recorded_web() {
+    let web = folders(300);
+    let mut question = question(&web, 10);
+    let ranks = GraphRank::new(web.graph(), PageRank::default());
+    question.old = Arc::new(web.old_crawl(Arc::new(ranks)));
+    let outcome = run(&question, "tree:looks=0", &[1]);
+    // One request for each of the two dead folders, or one more.
+    let requests = outcome.curve[19].requests;
+    assert!((100.0..=103.0).contains(&requests), "{requests}");
+    question.open = 8;
+    let requests = run(&question, "tree:looks=0", &[1]).curve[19].requests;
+    assert!((100.0..=108.0).contains(&requests), "{requests}");
+    // Without addresses only hosts are known.
+    question.old = Arc::new(OldCrawl::new(Arc::new(GraphRank::new(
+        web.graph(),
+        PageRank::default(),
+    ))));
+    question.open = 1;
+    let requests = run(&question, "tree:looks=0", &[1]).curve[19].requests;
+    assert!(requests > 190.0, "{requests}");
 }
 
 /// A web of so many pages, every `nth` alive, without links.

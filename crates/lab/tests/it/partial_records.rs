@@ -340,6 +340,7 @@ fn liveness_costs_are_those_of_known_fates_between_what_others_could_be() {
         confidence: Confidence::new(0.95).unwrap(),
         enough: None,
         politeness: Politeness::OFF,
+        open: 1,
     };
     // Without links all pages rank alike, so they are asked for in order: a b c d.
     let spec = "indegree".parse().unwrap();

@@ -78,6 +78,12 @@ impl DirectoryTree {
         self.of_page[page.index()]
     }
 
+    /// The directory above; none for the top of a host.
+    pub fn above(&self, directory: u32) -> Option<u32> {
+        let above = self.parent[directory as usize];
+        (above != directory).then_some(above)
+    }
+
     /// The pages of a directory, ascending.
     pub fn pages(&self, directory: u32) -> impl Iterator<Item = PageId> + '_ {
         self.pages

@@ -3,19 +3,22 @@
 //!
 //! A LiveRank is an order of the old crawl's pages. Static orders use its links alone; others test
 //! a sample and reckon that life and death pass along links, or run through whole sites; dynamic
-//! ones learn from every answer. The cost of finding a share α of the n_a alive pages is the number
+//! ones learn from every answer; [`tree`] is ours and the default. The cost of finding a share α of the n_a alive pages is the number
 //! of requests over α·n_a: 1 is ideal, n/n_a is blind.
 
 mod active_site;
 mod alive_bfs;
 mod alive_indegree;
 mod diffusion;
+mod draws;
 mod estimate;
+mod exact;
 mod live_rank;
 mod old_crawl;
 mod sample;
 mod static_order;
 mod survey;
+mod tree;
 
 pub use estimate::{AliveEstimate, Confidence, Enough};
 pub use old_crawl::OldCrawl;
@@ -34,6 +37,7 @@ use alive_indegree::AliveIndegree;
 use diffusion::Diffusion;
 use live_rank::{LiveRank, Order};
 use static_order::StaticOrder;
+use tree::Tree;
 
 /// A policy that answers the liveness question.
 pub trait LivenessPolicy: Policy {
@@ -46,8 +50,14 @@ pub trait LivenessPolicy: Policy {
     /// How many of the sample were found alive and gone so far.
     fn sample_tally(&self) -> Tally;
 
-    /// How many pages are alive, as far as the sample tells: once it is back, if it is random.
+    /// How many pages are alive, as far as a random sample that is back tells, or pages drawn at
+    /// random.
     fn estimate(&self) -> Option<AliveEstimate>;
+
+    /// How many bytes it keeps beside the ranking and the old crawl, where it counts them.
+    fn allocated_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// What a liveness crawl starts from.
@@ -94,6 +104,21 @@ const fn info(
 
 /// The catalogue entries.
 pub const POLICIES: &[PolicyInfo] = &[
+    PolicyInfo {
+        paper: "ours",
+        ..info(
+            "tree",
+            "the page most likely alive, by what was found in its folder, the folders above and its \
+             host; learns from every answer and needs no sample",
+            "O(depth log places) a verdict",
+            &[ParameterInfo {
+                name: "looks",
+                default: "0.5",
+                meaning: "how many pages are drawn at random, to tell how many are alive: so many \
+                          for each square root of the number of tests, 0 (none) to 100",
+            }],
+        )
+    },
     info(
         "random",
         "pages of the old crawl at random",
@@ -210,6 +235,7 @@ pub fn build(spec: &Spec, start: &Start) -> Result<Box<dyn LivenessPolicy>, Spec
         Ordered::ActiveSite(order) => start.live_rank(sample, order),
         Ordered::AliveBfs => start.live_rank(sample, AliveBfs::default()),
         Ordered::AliveIndegree => start.live_rank(sample, AliveIndegree),
+        Ordered::Tree { looks } => Box::new(Tree::new(&start.old, looks, start.seed)),
     })
 }
 
@@ -221,7 +247,10 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 /// Whether the policy learns from every answer, so that no part of its order is known beforehand.
 pub fn is_dynamic(spec: &Spec) -> Result<bool, SpecError> {
     let order = Plan::read(spec)?.order;
-    Ok(matches!(order, Ordered::AliveBfs | Ordered::AliveIndegree))
+    Ok(matches!(
+        order,
+        Ordered::AliveBfs | Ordered::AliveIndegree | Ordered::Tree { .. }
+    ))
 }
 
 impl Start {
@@ -247,6 +276,7 @@ enum Ordered {
     ActiveSite(ActiveSiteFirst),
     AliveBfs,
     AliveIndegree,
+    Tree { looks: f64 },
 }
 
 enum SampleFrom {
@@ -262,6 +292,12 @@ impl Plan {
     fn read(spec: &Spec) -> Result<Self, SpecError> {
         let info = spec.find(Question::Liveness)?;
         let order = match info.name {
+            "tree" => {
+                let often = |looks: &f64| (0.0..=tree::LOOKS_MAX).contains(looks);
+                let read = |value: &str| value.parse().ok().filter(often);
+                let looks = spec.read("looks", 0.5, "a number from 0 to 100", read)?;
+                Ordered::Tree { looks }
+            }
             "random" => Ordered::Static(StaticOrder::Random),
             "indegree" => Ordered::Static(StaticOrder::Indegree),
             "pagerank" => Ordered::Static(StaticOrder::PageRank),
@@ -285,7 +321,7 @@ impl Plan {
         let sample = match &order {
             // The first pages of a random order are a random sample, so they may as well count.
             Ordered::Static(StaticOrder::Random) => SampleFrom::Own(SampleBy::Random),
-            Ordered::Static(_) => SampleFrom::None,
+            Ordered::Static(_) | Ordered::Tree { .. } => SampleFrom::None,
             Ordered::ActiveSite(_) => {
                 let ways = [SampleBy::COMMON, &[("per-site", SampleBy::PerSite)]].concat();
                 SampleFrom::Own(spec.choice("sample", SampleBy::PerSite, &ways)?)

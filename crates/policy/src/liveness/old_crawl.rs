@@ -4,8 +4,8 @@
 //! Scores are real numbers, so they are turned into orders once, by sorting, and every decision
 //! after that compares integers. Ties: smaller id first.
 //!
-//! Cost: one PageRank run and a sort or two, shared by all policies on the same crawl; 8 to 12 bytes
-//! a page.
+//! Cost: one PageRank run and a sort or two when first asked for, shared by all policies on the same
+//! crawl; 8 to 12 bytes a page.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -13,43 +13,70 @@ use std::sync::{Arc, OnceLock};
 
 use turnstone_frontier::{PageId, Random, WholeGraphRank};
 
+use crate::changes::DirectoryTree;
+
 /// An old crawl: its links, as far as ranks need them, and its static orders.
 pub struct OldCrawl {
     graph: Arc<dyn WholeGraphRank>,
-    by_pagerank: Vec<PageId>,
+    pages: usize,
+    folders: Option<Arc<DirectoryTree>>,
+    /// Computed when it is first asked for.
+    by_pagerank: OnceLock<ByPageRank>,
     /// Sorted when it is first asked for.
     by_indegree: OnceLock<Vec<PageId>>,
-    /// By page: its place in `by_pagerank`.
+}
+
+/// Pages by PageRank, and by page: its place among them.
+struct ByPageRank {
+    order: Vec<PageId>,
     places: Vec<u32>,
 }
 
 impl OldCrawl {
-    /// Computes the static orders: one PageRank run.
+    /// An old crawl with these links. Nothing is computed yet.
     pub fn new(graph: Arc<dyn WholeGraphRank>) -> Self {
-        let pages = graph.page_count();
-        let uniform = vec![1.0 / pages.max(1) as f64; pages];
-        let pagerank = graph.rank(&uniform);
-        let by_pagerank = sorted(pages, |page| Reverse(Score(pagerank[page])));
-        let mut places = vec![0; pages];
-        for (place, page) in by_pagerank.iter().enumerate() {
-            places[page.index()] = place as u32;
-        }
         Self {
+            pages: graph.page_count(),
             graph,
-            by_pagerank,
+            folders: None,
+            by_pagerank: OnceLock::new(),
             by_indegree: OnceLock::new(),
-            places,
         }
+    }
+
+    /// The same, and in which folder each page lies.
+    #[must_use]
+    pub fn in_folders(mut self, folders: Arc<DirectoryTree>) -> Self {
+        self.folders = Some(folders);
+        self
     }
 
     /// How many pages it has.
     pub fn page_count(&self) -> usize {
-        self.places.len()
+        self.pages
+    }
+
+    /// The folders its pages lie in, if that is known.
+    pub fn folders(&self) -> Option<&DirectoryTree> {
+        self.folders.as_deref()
     }
 
     /// Its pages by PageRank, best first.
     pub fn by_pagerank(&self) -> &[PageId] {
-        &self.by_pagerank
+        &self.pagerank().order
+    }
+
+    fn pagerank(&self) -> &ByPageRank {
+        self.by_pagerank.get_or_init(|| {
+            let uniform = vec![1.0 / self.pages.max(1) as f64; self.pages];
+            let pagerank = self.graph.rank(&uniform);
+            let order = sorted(self.pages, |page| Reverse(Score(pagerank[page])));
+            let mut places = vec![0; self.pages];
+            for (place, page) in order.iter().enumerate() {
+                places[page.index()] = place as u32;
+            }
+            ByPageRank { order, places }
+        })
     }
 
     /// Its pages by in-degree, best first.
@@ -69,7 +96,7 @@ impl OldCrawl {
 
     /// Where a page stands among all by PageRank: 0 is the best.
     pub(super) fn place(&self, page: PageId) -> u32 {
-        self.places[page.index()]
+        self.pagerank().places[page.index()]
     }
 
     /// PageRank with all teleports to these pages, alike; all 0 when there are none.

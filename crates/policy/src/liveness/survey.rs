@@ -35,7 +35,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    fn restored(number: u8) -> io::Result<Self> {
+    pub(super) fn restored(number: u8) -> io::Result<Self> {
         let verdicts = [Self::Untested, Self::Alive, Self::Gone, Self::Undecided];
         let found = verdicts
             .into_iter()
@@ -89,6 +89,7 @@ pub(super) struct Survey {
     /// How often pages were asked for without a verdict.
     tries: BTreeMap<PageId, u8>,
     all: Tally,
+    undecided: u64,
     sample: Tally,
     /// Pages of the sample that have not come back yet.
     sample_open: u64,
@@ -117,6 +118,16 @@ impl Survey {
     /// Whether a page belongs to the old crawl and has no verdict yet.
     pub(super) fn is_untested(&self, page: PageId) -> bool {
         self.verdicts.get(page.index()) == Some(&Verdict::Untested)
+    }
+
+    /// How many pages are settled: alive, gone or undecided.
+    pub(super) fn settled(&self) -> u64 {
+        self.all.tested() + self.undecided
+    }
+
+    /// How many bytes all this takes.
+    pub(super) fn allocated_bytes(&self) -> usize {
+        self.verdicts.capacity()
     }
 
     /// The pages with a verdict, by id.
@@ -176,6 +187,7 @@ impl Survey {
         }
         self.verdicts[page.index()] = verdict;
         self.all.count(verdict);
+        self.undecided += u64::from(verdict == Verdict::Undecided);
         let first_time = self.tries.remove(&page).is_none();
         if in_sample {
             self.sample.count(verdict);
@@ -239,7 +251,11 @@ impl Restore for Survey {
             .into_iter()
             .map(Verdict::restored)
             .collect::<io::Result<_>>()?;
+        let undecided = verdicts
+            .iter()
+            .filter(|verdict| **verdict == Verdict::Undecided);
         let survey = Self {
+            undecided: undecided.count() as u64,
             verdicts,
             tries: Restore::restore(from)?,
             all: Restore::restore(from)?,

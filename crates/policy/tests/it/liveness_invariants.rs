@@ -10,6 +10,8 @@ use crate::old_web::{OldWeb, old_web};
 use crate::web::{Answer, Web};
 
 const SPECS: &[&str] = &[
+    "tree",
+    "tree:looks=9",
     "random",
     "indegree",
     "pagerank",
@@ -178,7 +180,7 @@ fn errors_say_what_would_be_right() {
     check_error(
         "pa-ration",
         expect![
-            "no policy 'pa-ration' for liveness; did you mean 'pa-ratio'? (there are: random, indegree, pagerank, pa, pa-ratio, active-site-first, alive-bfs, alive-indegree, pa-recursive, pa-site)"
+            "no policy 'pa-ration' for liveness; did you mean 'pa-ratio'? (there are: tree, random, indegree, pagerank, pa, pa-ratio, active-site-first, alive-bfs, alive-indegree, pa-recursive, pa-site)"
         ],
     );
     check_error(

@@ -20,4 +20,7 @@ mod liveness_invariants;
 mod liveness_reference;
 mod old_web;
 mod store;
+mod tree_estimate;
+mod tree_reference;
+mod tree_web;
 mod web;

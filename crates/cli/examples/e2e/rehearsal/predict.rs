@@ -20,6 +20,7 @@ use turnstone_lab::stored::StoredPages;
 use turnstone_ledger::{DISCOVER as DISCOVER_QUESTION, Ledger, Past, View};
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Key, Store};
+use turnstone_policy::changes::Store as _;
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
 use turnstone_policy::liveness::{self, OldCrawl, Sample, SampleBy, SampleSize, Start};
 use turnstone_policy::{Spec, changes};
@@ -28,7 +29,7 @@ use super::record::{Record, When};
 use super::{Command, Round, What};
 
 /// What the commands take when no policy is named.
-const REVIVE: &str = "pa-ratio";
+const REVIVE: &str = "tree";
 const REVIVE_SAMPLE: &str = "2%";
 pub(crate) const DISCOVER: &str = "bandit:hubs=0.5";
 const REFRESH: &str = "cohorts:ahead=16";
@@ -129,7 +130,7 @@ fn liveness_policy(store: &Store, seed: u64) -> anyhow::Result<Box<dyn Policy>> 
     let spec: Spec = REVIVE.parse()?;
     let size: SampleSize = REVIVE_SAMPLE.parse()?;
     let start = Start {
-        old: Arc::new(OldCrawl::new(Arc::new(graph))),
+        old: Arc::new(OldCrawl::new(Arc::new(graph)).in_folders(pages.directories())),
         sample: Sample {
             by: SampleBy::Random,
             size: size.of(view.numbered().len())?,

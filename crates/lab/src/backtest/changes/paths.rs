@@ -5,6 +5,7 @@
 //!
 //! Cost: one search per path part; the names are kept while the tree is built.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use turnstone_policy::changes::DirectoryTree;
@@ -42,6 +43,32 @@ impl Directories {
     pub fn tree(self, of_page: Vec<u32>) -> DirectoryTree {
         DirectoryTree::new(of_page, self.parent)
     }
+}
+
+/// The tree of the directories of some pages: by page its host, and its URL.
+pub fn of_urls<'a, E>(
+    hosts: &[u32],
+    url_of: impl Fn(usize) -> Result<Cow<'a, str>, E>,
+) -> Result<DirectoryTree, E> {
+    let mut by_host: Vec<usize> = (0..hosts.len()).collect();
+    by_host.sort_by_key(|page| (hosts[*page], *page));
+    let mut directories = Directories::default();
+    let mut of_page = vec![0; hosts.len()];
+    let mut host = None;
+    for page in by_host {
+        if host.replace(hosts[page]) != Some(hosts[page]) {
+            directories.begin_host();
+        }
+        of_page[page] = directories.of(path_of(&url_of(page)?));
+    }
+    Ok(directories.tree(of_page))
+}
+
+/// What stands behind scheme and authority.
+fn path_of(url: &str) -> &str {
+    url.find("://")
+        .and_then(|at| url[at + 3..].find('/').map(|slash| at + 3 + slash))
+        .map_or("/", |at| &url[at..])
 }
 
 /// The names of the directories on the way to a page.

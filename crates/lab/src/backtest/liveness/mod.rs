@@ -50,6 +50,8 @@ pub struct Question<'a> {
     pub enough: Option<Enough>,
     /// How gently; off counts requests as the paper does.
     pub politeness: Politeness,
+    /// With politeness off, how many requests are under way at once: 1 as the paper has it.
+    pub open: usize,
 }
 
 /// What came of one policy.
@@ -138,6 +140,9 @@ pub struct SampleOutcome {
     pub tested: u64,
     /// How many of them are alive.
     pub alive: u64,
+    /// How many pages drawn at random the estimate rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks: Option<u64>,
     /// How many pages of the whole are, as far as a random sample tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alive_estimate: Option<f64>,
@@ -240,7 +245,8 @@ impl Question<'_> {
         };
         let mut replay = Replay::start(start, policy)
             .with_fates(&web.alive)
-            .with_unknown(&web.unknown);
+            .with_unknown(&web.unknown)
+            .with_open(self.open);
         let mut course = Course::new(web.alive_count());
         let mut doubt = Doubt::of(web);
         let mut stop = None;
@@ -298,7 +304,8 @@ impl Question<'_> {
             by: by.name(),
             tested: tally.tested(),
             alive: tally.alive,
-            alive_estimate: estimate.map(|estimate| estimate.alive()),
+            looks: estimate.as_ref().map(AliveEstimate::looks),
+            alive_estimate: estimate.as_ref().map(AliveEstimate::alive),
             alive_interval: estimate.map(|estimate| estimate.interval(self.confidence)),
         })
     }

@@ -14,7 +14,7 @@ use turnstone_lab::backtest::liveness::{self, Outcome, Question};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::web::{From, OldWeb, OldWebError, Times};
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
-use turnstone_policy::liveness::{Confidence, Enough, OldCrawl, Sample, SampleBy, SampleSize};
+use turnstone_policy::liveness::{Confidence, Enough, Sample, SampleBy, SampleSize};
 use turnstone_policy::{Question as Asked, Spec, catalog};
 
 use super::pictures::{Pictures, Shown};
@@ -25,6 +25,9 @@ use crate::seconds;
 
 /// The most seeds one command runs.
 const SEEDS_MAX: u64 = 1000;
+
+/// The most requests under way at once.
+const OPEN_MAX: u64 = 100_000;
 
 /// How many requests until a share of the pages of an old crawl that are still alive is found?
 ///
@@ -41,7 +44,7 @@ pub(crate) struct Liveness {
     /// Policies to compare, or `all` (see `turnstone policies liveness`)
     #[arg(
         long,
-        default_value = "random,indegree,pagerank,pa,pa-ratio,active-site-first,alive-bfs,alive-indegree"
+        default_value = "tree,random,indegree,pagerank,pa,pa-ratio,active-site-first,alive-bfs,alive-indegree"
     )]
     policies: String,
     /// Which pages are tested first: random, indegree, pagerank, or without neighbours of pages
@@ -90,6 +93,11 @@ pub(crate) struct Liveness {
     /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
     #[arg(long, value_parser = seconds::parse_ms, value_name = "TIME")]
     delay: Option<u64>,
+    /// Have so many requests under way at once, all answered in the order they were sent: how an
+    /// order fares when it learns late
+    #[arg(long, value_name = "REQUESTS", default_value_t = 1, conflicts_with = "delay",
+          value_parser = clap::value_parser!(u64).range(1..=OPEN_MAX))]
+    open: u64,
     #[command(flatten)]
     pictures: Pictures,
 }
@@ -111,10 +119,7 @@ impl Liveness {
         let pagerank = PageRank::default();
         progress.at("PageRank", 0.0);
         let question = Question {
-            old: Arc::new(OldCrawl::new(Arc::new(GraphRank::new(
-                web.graph(),
-                pagerank,
-            )))),
+            old: Arc::new(web.old_crawl(Arc::new(GraphRank::new(web.graph(), pagerank)))),
             web: &web,
             sample,
             confidence,
@@ -123,6 +128,7 @@ impl Liveness {
                 delay_ms,
                 open_max: 1,
             }),
+            open: self.open as usize,
         };
         let asked = specs.len();
         let specs = if self.paper {
@@ -170,6 +176,7 @@ impl Liveness {
             "effective_pages": liveness::effective_pages(web),
             "seed": self.seed,
             "seeds": self.seeds,
+            "open": self.open,
             "sample": question.sample.by.name(),
             "sample_size": question.sample.size,
             "confidence": self.confidence,
