@@ -67,7 +67,9 @@ impl Home {
 
     /// Whether a registration is new, and must be durable before it is answered.
     pub fn is_new(&self, address: &Address, shard: Shard) -> bool {
-        self.addresses.get(address).is_none_or(|users| !users.shards.contains(&shard))
+        self.addresses
+            .get(address)
+            .is_none_or(|users| !users.shards.contains(&shard))
     }
 
     /// Folds a registration.
@@ -249,7 +251,11 @@ mod tests {
         assert_eq!(home.ask(&IP, B, 1_300, DELAY), Reply::Permit);
         assert_eq!(home.ask(&IP, A, 1_400, DELAY), Reply::Later(5_900));
         home.over(&IP, A, 1_500, DELAY);
-        assert_eq!(home.ask(&IP, A, 1_500, DELAY), Reply::Later(5_800), "not A's to end");
+        assert_eq!(
+            home.ask(&IP, A, 1_500, DELAY),
+            Reply::Later(5_800),
+            "not A's to end"
+        );
         home.over(&IP, B, 1_600, DELAY);
         assert_eq!(home.ask(&IP, A, 2_600, DELAY), Reply::Permit);
     }
@@ -271,7 +277,11 @@ mod tests {
         home.registered(IP, A);
         home.registered(IP, B);
         home.taken_over(50, DELAY);
-        assert_eq!(home.reply(&IP, A), Reply::Wait, "B may have been told that it is shared");
+        assert_eq!(
+            home.reply(&IP, A),
+            Reply::Wait,
+            "B may have been told that it is shared"
+        );
         home.shared(&IP, 60, DELAY);
         assert_eq!(home.ask(&IP, A, 60, DELAY), Reply::Later(5_990));
         assert_eq!(home.ask(&IP, Shard(7), 60, DELAY), Reply::Unknown);

@@ -85,7 +85,10 @@ mod tests {
             let (before, after) = (assign(64, &nodes(count)), assign(64, &nodes(count + 1)));
             let moved = before.iter().zip(&after).filter(|(a, b)| a != b).count();
             let ideal = 64 / (count as usize + 1);
-            assert!(moved <= 2 * ideal + 4, "{moved} moved, {ideal} had to, {count} nodes");
+            assert!(
+                moved <= 2 * ideal + 4,
+                "{moved} moved, {ideal} had to, {count} nodes"
+            );
         }
     }
 }

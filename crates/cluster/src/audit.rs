@@ -95,7 +95,14 @@ impl Statement {
         out.put_number(self.position);
         out.push(u8::from(self.work == Work::Idle));
         out.put_number(self.best);
-        let Account { endowed, received, sent, covered, residuals, lost } = self.account;
+        let Account {
+            endowed,
+            received,
+            sent,
+            covered,
+            residuals,
+            lost,
+        } = self.account;
         for mass in [endowed, received, sent, covered, residuals, lost] {
             out.put_wide(mass);
         }
@@ -196,7 +203,14 @@ impl Audit {
 
     /// Everything there is: held, and on its way. It must be all that was ever endowed.
     pub fn total(&self) -> u128 {
-        let Account { received, sent, covered, residuals, lost, .. } = self.account;
+        let Account {
+            received,
+            sent,
+            covered,
+            residuals,
+            lost,
+            ..
+        } = self.account;
         // Statements of receivers may be younger than their senders', so the difference may be
         // below zero; the sum is not.
         (covered + residuals + lost + sent).wrapping_sub(received)
@@ -219,7 +233,11 @@ pub struct Waves {
 impl Waves {
     /// Begins behind the last wave anybody asked for.
     pub fn new(shards: u32, last: u64) -> Self {
-        Self { shards, wave: last + 1, quiet: None }
+        Self {
+            shards,
+            wave: last + 1,
+            quiet: None,
+        }
     }
 
     /// The wave that is asked for.
@@ -229,7 +247,9 @@ impl Waves {
 
     /// Takes the newest statements, one a shard. Returns whether the crawl is exhausted.
     pub fn take(&mut self, statements: &BTreeMap<Shard, Statement>) -> bool {
-        let all = statements.values().filter(|statement| statement.wave >= self.wave);
+        let all = statements
+            .values()
+            .filter(|statement| statement.wave >= self.wave);
         if all.count() < self.shards as usize {
             return false;
         }
@@ -274,7 +294,12 @@ mod tests {
             position: 1 << 40,
             work: Work::Idle,
             best: 9,
-            account: Account { endowed: 100, covered: 60, sent: 40, ..Account::default() },
+            account: Account {
+                endowed: 100,
+                covered: 60,
+                sent: 40,
+                ..Account::default()
+            },
             sent: BTreeMap::from([(Shard(1 - shard), 40)]),
             senders: BTreeMap::new(),
         }
@@ -284,7 +309,11 @@ mod tests {
         let mut all = BTreeMap::new();
         for shard in 0..2 {
             let mut one = statement(shard, wave);
-            let sender = Sender { mass: 40, applied: 3, heard: 2 };
+            let sender = Sender {
+                mass: 40,
+                applied: 3,
+                heard: 2,
+            };
             one.senders.insert(Shard(1 - shard), sender);
             one.account.received = 40;
             one.account.covered += 40;
@@ -319,7 +348,11 @@ mod tests {
         assert!(!waves.take(&busy));
         assert!(!waves.take(&pair(8)));
         let mut under_way = pair(9);
-        under_way.get_mut(&Shard(1)).unwrap().sent.insert(Shard(0), 41);
+        under_way
+            .get_mut(&Shard(1))
+            .unwrap()
+            .sent
+            .insert(Shard(0), 41);
         assert!(!waves.take(&under_way));
         assert!(!waves.take(&pair(10)));
         let mut moved = pair(11);

@@ -32,7 +32,11 @@ impl Batches {
     /// Mass was added to an item of a lane: the item's mass now, and the bytes it adds to the lane
     /// (none if the item waits already).
     pub fn add(&mut self, lane: u32, mass: u64, bytes: usize, now: Millis) {
-        let first = Waiting { bytes: 0, oldest: now, largest: 0 };
+        let first = Waiting {
+            bytes: 0,
+            oldest: now,
+            largest: 0,
+        };
         let waiting = self.lanes.entry(lane).or_insert(first);
         waiting.bytes += bytes;
         waiting.largest = waiting.largest.max(mass);

@@ -7,7 +7,9 @@
 //! - a limit is raised only to what a swap *of this epoch*, known to have been done, has written:
 //!   that swap has put an end to every older one that is still under way;
 //! - a limit is lowered in the journal, durably, before the key is: so nobody can be given what
-//!   this shard might still spend.
+//!   this shard might still spend;
+//! - a new epoch spends nothing before its first swap, and takes the limit it then writes: the
+//!   journal may have lost the entry that lowered it.
 //!
 //! Hence spent ≤ limit ≤ given at every instant, and the swap keeps the sum of all given within the
 //! budget. Assumed: the bus does not lose an acknowledged swap.
@@ -47,12 +49,19 @@ pub struct Slot {
 impl Ledger {
     /// Nothing given yet.
     pub fn new(total: Amounts, shards: u32) -> Self {
-        Self { total, slots: vec![Slot::default(); shards as usize] }
+        Self {
+            total,
+            slots: vec![Slot::default(); shards as usize],
+        }
     }
 
     /// What nobody was given.
     pub fn remaining(&self, kind: usize) -> u64 {
-        let given = self.slots.iter().map(|slot| u128::from(slot.given[kind])).sum();
+        let given = self
+            .slots
+            .iter()
+            .map(|slot| u128::from(slot.given[kind]))
+            .sum();
         let left = u128::from(self.total[kind]).saturating_sub(given);
         u64::try_from(left).expect("no more than the total")
     }
@@ -199,11 +208,18 @@ impl Purse {
         };
         let given = self.wished(&ledger);
         self.counter += 1;
-        let slot = Slot { stamp: (self.epoch, self.counter), given };
+        let slot = Slot {
+            stamp: (self.epoch, self.counter),
+            given,
+        };
         ledger.slots[self.shard.0 as usize] = slot;
         self.tried = Some(slot);
         self.mode = Mode::Swapping;
-        Some(Request::Swap { key: Key::Budget, expect: revision, value: ledger.encode() })
+        Some(Request::Swap {
+            key: Key::Budget,
+            expect: revision,
+            value: ledger.encode(),
+        })
     }
 
     fn wished(&self, ledger: &Ledger) -> Amounts {
@@ -244,7 +260,9 @@ impl Purse {
         let (revision, ledger) = match values.first() {
             None => (0, self.founding.clone()),
             Some((_, revision, value)) => match Ledger::decode(value) {
-                Ok(ledger) if ledger.slots.len() == self.founding.slots.len() => (*revision, ledger),
+                Ok(ledger) if ledger.slots.len() == self.founding.slots.len() => {
+                    (*revision, ledger)
+                }
                 _ => {
                     self.mode = Mode::Over;
                     return None;
@@ -318,7 +336,10 @@ mod tests {
         purse.draw([10; KINDS]);
         assert_eq!(purse.want(), Some(Request::Load { key: Key::Budget }));
         assert_eq!(purse.answered(&Answer::Values(vec![])), None);
-        let Some(Request::Swap { expect: 0, value, .. }) = purse.want() else {
+        let Some(Request::Swap {
+            expect: 0, value, ..
+        }) = purse.want()
+        else {
             panic!("no swap")
         };
         assert_eq!(purse.answered(&Answer::Doubt), None);

@@ -201,7 +201,11 @@ mod tests {
         assert!(tip.take(&part).is_ok());
         assert_eq!((tip.whole, tip.end), (3, 7));
         let behind = chunk(&tip, 3, 7, X);
-        assert_eq!(tip.take(&behind), Err(Void::Position), "a part is taken back");
+        assert_eq!(
+            tip.take(&behind),
+            Err(Void::Position),
+            "a part is taken back"
+        );
         let seal = chunk(&tip, 3, 3, (b"C", Ends::Whole));
         assert!(tip.take(&seal).is_ok());
         assert_eq!(tip.end, 4);
@@ -209,7 +213,11 @@ mod tests {
         assert_eq!(tip.take(&late), Err(Void::Epoch));
         let mut other = Chunk::decode(&seal).unwrap();
         (other.node, other.previous, other.position) = (NodeId(9), tip.digest, 4);
-        assert_eq!(tip.take(&other.encode()), Err(Void::Epoch), "two nodes, one epoch");
+        assert_eq!(
+            tip.take(&other.encode()),
+            Err(Void::Epoch),
+            "two nodes, one epoch"
+        );
         assert!(matches!(tip.take(&[1, 2]), Err(Void::Malformed(_))));
         assert_eq!(tip.take(&[9; 60]), Err(Void::Newer));
     }

@@ -98,7 +98,12 @@ impl Item {
             return Err(Malformed("a URL of more than 64 KiB"));
         }
         let url = (!url.is_empty()).then(|| url.to_owned());
-        Ok(Self { key, mass, depth, url })
+        Ok(Self {
+            key,
+            mass,
+            depth,
+            url,
+        })
     }
 }
 
@@ -135,13 +140,20 @@ impl Transfer {
             let to = read_shard(&mut from)?;
             let cumulative = from.wide()?;
             let count = from.count(ITEM_BYTES_MIN)?;
-            let items = (0..count).map(|_| Item::read(&mut from)).collect::<Result<_, _>>()?;
+            let items = (0..count)
+                .map(|_| Item::read(&mut from))
+                .collect::<Result<_, _>>()?;
             if parcels.insert(to, Parcel { cumulative, items }).is_some() {
                 return Err(Malformed("two parcels for one shard"));
             }
         }
         from.end()?;
-        Ok(Self { from: sender, number, previous, parcels })
+        Ok(Self {
+            from: sender,
+            number,
+            previous,
+            parcels,
+        })
     }
 }
 
@@ -167,7 +179,10 @@ impl Outbox {
     pub fn make(&self, from: Shard, lane: u32, items: BTreeMap<Shard, Vec<Item>>) -> Transfer {
         let (number, previous) = self.lanes.get(&lane).copied().unwrap_or_default();
         let parcels = items.into_iter().map(|(to, items)| {
-            let mut parcel = Parcel { cumulative: self.mass(to), items };
+            let mut parcel = Parcel {
+                cumulative: self.mass(to),
+                items,
+            };
             parcel.cumulative += parcel.mass();
             (to, parcel)
         });
@@ -182,9 +197,14 @@ impl Outbox {
     /// Folds an entry `Sent` with these bytes.
     pub fn apply(&mut self, lane: u32, transfer: &Transfer, bytes: &[u8]) {
         let (number, previous) = self.lanes.get(&lane).copied().unwrap_or_default();
-        assert_eq!(transfer.number, number + 1, "transfers are numbered in order");
+        assert_eq!(
+            transfer.number,
+            number + 1,
+            "transfers are numbered in order"
+        );
         assert_eq!(transfer.previous, previous, "each follows the one before");
-        self.lanes.insert(lane, (transfer.number, Digest::of(bytes)));
+        self.lanes
+            .insert(lane, (transfer.number, Digest::of(bytes)));
         for (&to, parcel) in &transfer.parcels {
             self.masses.insert(to, parcel.cumulative);
         }
@@ -304,13 +324,26 @@ impl Inbox {
         }
         let parcel = transfer.parcels.remove(&me);
         // The sum travels only with a parcel: without one the pair moved nothing.
-        let parcel = parcel.unwrap_or(Parcel { cumulative: known.mass, items: Vec::new() });
+        let parcel = parcel.unwrap_or(Parcel {
+            cumulative: known.mass,
+            items: Vec::new(),
+        });
         let found = known.mass + parcel.mass();
         if parcel.cumulative != found {
             let said = parcel.cumulative;
-            return Ok(self.stop(Alarm::Mass { from, number, said, found }));
+            return Ok(self.stop(Alarm::Mass {
+                from,
+                number,
+                said,
+                found,
+            }));
         }
-        Ok(Verdict::Apply(Received { from, number, digest, parcel }))
+        Ok(Verdict::Apply(Received {
+            from,
+            number,
+            digest,
+            parcel,
+        }))
     }
 
     fn stop(&mut self, alarm: Alarm) -> Verdict {
@@ -355,7 +388,12 @@ mod tests {
     const B: Shard = Shard(2);
 
     fn item(mass: u64) -> Item {
-        Item { key: [3; 12], mass, depth: 2, url: (mass > 5).then(|| "http://a.example/".into()) }
+        Item {
+            key: [3; 12],
+            mass,
+            depth: 2,
+            url: (mass > 5).then(|| "http://a.example/".into()),
+        }
     }
 
     fn send(outbox: &mut Outbox, to: Shard, mass: u64) -> Vec<u8> {
@@ -418,7 +456,12 @@ mod tests {
         outbox.masses.insert(B, 1);
         let bytes = send(&mut outbox, B, 10);
         let mut inbox = Inbox::default();
-        let alarm = Alarm::Mass { from: A, number: 1, said: 11, found: 10 };
+        let alarm = Alarm::Mass {
+            from: A,
+            number: 1,
+            said: 11,
+            found: 10,
+        };
         assert_eq!(receive(&mut inbox, &bytes), Verdict::Alarm(alarm));
     }
 

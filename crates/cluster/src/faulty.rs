@@ -40,8 +40,15 @@ pub struct Faults {
 
 #[derive(Debug)]
 enum Due {
-    Execute { number: u64, node: NodeId, request: Request },
-    Answer { number: u64, answer: Answer },
+    Execute {
+        number: u64,
+        node: NodeId,
+        request: Request,
+    },
+    Answer {
+        number: u64,
+        answer: Answer,
+    },
 }
 
 /// The bus and everything that is under way on it.
@@ -125,7 +132,11 @@ impl<Ticket> FaultyBus<Ticket> {
         {
             let ((moment, _), due) = entry.remove_entry();
             match due {
-                Due::Execute { number, node, request } => {
+                Due::Execute {
+                    number,
+                    node,
+                    request,
+                } => {
                     self.execute(moment, number, node, request);
                 }
                 Due::Answer { number, answer } => {
@@ -140,11 +151,14 @@ impl<Ticket> FaultyBus<Ticket> {
 
     /// The answers that arrived at a node.
     pub fn arrived(&mut self, node: NodeId) -> Vec<(Ticket, Answer)> {
-        let (mine, others) =
-            std::mem::take(&mut self.arrived).into_iter().partition(|(asker, _, _)| *asker == node);
+        let (mine, others) = std::mem::take(&mut self.arrived)
+            .into_iter()
+            .partition(|(asker, _, _)| *asker == node);
         self.arrived = others;
         let mine: Vec<(NodeId, Ticket, Answer)> = mine;
-        mine.into_iter().map(|(_, ticket, answer)| (ticket, answer)).collect()
+        mine.into_iter()
+            .map(|(_, ticket, answer)| (ticket, answer))
+            .collect()
     }
 
     fn execute(&mut self, moment: Moment, number: u64, node: NodeId, request: Request) {
@@ -152,14 +166,22 @@ impl<Ticket> FaultyBus<Ticket> {
             // The client keeps it until it is connected again, or drops it.
             if self.happens(500) {
                 let at = self.silent_until + self.delay();
-                self.schedule(at, Due::Execute { number, node, request });
+                self.schedule(
+                    at,
+                    Due::Execute {
+                        number,
+                        node,
+                        request,
+                    },
+                );
             }
             return;
         }
         let way = match &request {
-            Request::Append { stream: Stream::Journal(_), .. } if self.happens(self.faults.raced) => {
-                Way::Race
-            }
+            Request::Append {
+                stream: Stream::Journal(_),
+                ..
+            } if self.happens(self.faults.raced) => Way::Race,
             Request::Append { .. } | Request::Swap { .. } => Way::Right,
             _ if self.happens(self.faults.stale) => Way::Stale,
             _ => Way::Right,
@@ -191,7 +213,14 @@ impl<Ticket> FaultyBus<Ticket> {
                 at += self.below(30_000);
             }
             let request = request.clone();
-            self.schedule(at, Due::Execute { number, node, request });
+            self.schedule(
+                at,
+                Due::Execute {
+                    number,
+                    node,
+                    request,
+                },
+            );
         }
     }
 
@@ -201,7 +230,11 @@ impl<Ticket> FaultyBus<Ticket> {
     }
 
     fn delay(&mut self) -> Moment {
-        1 + if self.happens(50) { self.below(800) } else { self.below(30) }
+        1 + if self.happens(50) {
+            self.below(800)
+        } else {
+            self.below(30)
+        }
     }
 
     fn happens(&mut self, thousandths: u32) -> bool {
@@ -226,7 +259,11 @@ impl<Ticket> Bus<Ticket> for Port<'_, Ticket> {
     }
 
     fn answer(&mut self) -> Option<(Ticket, Answer)> {
-        let at = self.bus.arrived.iter().position(|(node, _, _)| *node == self.node)?;
+        let at = self
+            .bus
+            .arrived
+            .iter()
+            .position(|(node, _, _)| *node == self.node)?;
         let (_, ticket, answer) = self.bus.arrived.remove(at);
         Some((ticket, answer))
     }

@@ -27,6 +27,9 @@ const VERSION: u8 = 1;
 pub struct Envelope<'a> {
     /// Under which lease it was published, and by whom.
     pub claim: (u64, NodeId),
+    /// How many messages were published under this lease before: no two messages are alike, so a
+    /// reader that finds its last message where it was knows that nothing before it changed.
+    pub serial: u64,
     /// The number of the last transfer the lane has with it.
     pub through: u64,
     /// The transfer; empty for a seal.
@@ -39,6 +42,7 @@ impl<'a> Envelope<'a> {
         let mut out = vec![VERSION];
         out.put_number(self.claim.0);
         out.put_number(self.claim.1.0);
+        out.put_number(self.serial);
         out.put_number(self.through);
         out.extend_from_slice(self.transfer);
         out
@@ -49,6 +53,7 @@ impl<'a> Envelope<'a> {
         let mut from = Cursor::versioned(message, VERSION)?;
         Ok(Self {
             claim: (from.number()?, NodeId(from.number()?)),
+            serial: from.number()?,
             through: from.number()?,
             transfer: from.rest(),
         })
@@ -82,6 +87,7 @@ pub struct Publisher {
     through: u64,
     sequence: u64,
     sealed: bool,
+    serial: u64,
     mode: Mode,
     look_at: Millis,
 }
@@ -107,6 +113,7 @@ impl Publisher {
             through: 0,
             sequence: 0,
             sealed: false,
+            serial: 0,
             mode: Mode::Unsure,
             look_at: 0,
         }
@@ -120,6 +127,13 @@ impl Publisher {
     /// How many transfers the lane has.
     pub fn through(&self) -> u64 {
         self.through
+    }
+
+    /// Seals the lane once more, for a reader that missed it.
+    pub fn seal_again(&mut self) {
+        if self.mode == Mode::Sure {
+            self.sealed = false;
+        }
     }
 
     /// Whether the end was looked at, and nothing is under way.
@@ -166,7 +180,14 @@ impl Publisher {
         } else {
             return None;
         };
-        let envelope = Envelope { claim: self.claim, through, transfer: &bytes };
+        self.serial += 1;
+        let (claim, serial) = (self.claim, self.serial);
+        let envelope = Envelope {
+            claim,
+            serial,
+            through,
+            transfer: &bytes,
+        };
         self.mode = Mode::Appending;
         Some(Request::Append {
             stream,
@@ -208,7 +229,12 @@ impl Publisher {
         sent: u64,
         transfer: impl FnOnce(u64) -> Vec<u8>,
     ) -> Mode {
-        let nothing = Envelope { claim: (0, NodeId(0)), through: 0, transfer: &[] };
+        let nothing = Envelope {
+            claim: (0, NodeId(0)),
+            serial: 0,
+            through: 0,
+            transfer: &[],
+        };
         let envelope = match last {
             None => nothing,
             Some(message) => match Envelope::decode(&message.payload) {
@@ -239,8 +265,11 @@ impl Publisher {
 #[derive(Debug)]
 pub struct LaneReader {
     follower: Follower,
+    lane: u32,
     claims: BTreeMap<Shard, (u64, NodeId)>,
     asked: bool,
+    /// The answer under way is to a question from before the last restart.
+    outdated: bool,
 }
 
 impl LaneReader {
@@ -248,9 +277,18 @@ impl LaneReader {
     pub fn new(lane: u32) -> Self {
         Self {
             follower: Follower::new(Stream::Lane(lane)),
+            lane,
             claims: BTreeMap::new(),
             asked: false,
+            outdated: false,
         }
+    }
+
+    /// Reads everything again, from the first message on.
+    pub fn restart(&mut self) {
+        self.follower = Follower::new(Stream::Lane(self.lane));
+        self.claims.clear();
+        self.outdated = self.asked;
     }
 
     /// The highest epoch of a sender read so far: everything before it was handed on.
@@ -267,9 +305,16 @@ impl LaneReader {
         Some(self.follower.want())
     }
 
-    /// Takes the answer; hands on each valid transfer, in order. Returns whether there was more.
-    pub fn answered(&mut self, answer: Answer, mut hand_on: impl FnMut(Shard, &[u8])) -> bool {
+    /// Takes the answer; hands on each valid message, in order. Returns whether there was more.
+    pub fn answered(
+        &mut self,
+        answer: Answer,
+        mut hand_on: impl FnMut(Shard, &Envelope<'_>),
+    ) -> bool {
         self.asked = false;
+        if std::mem::take(&mut self.outdated) {
+            return true;
+        }
         let messages = match self.follower.answered(answer) {
             Followed::More(messages) => messages,
             Followed::Rewritten => {
@@ -288,9 +333,7 @@ impl LaneReader {
             if envelope.claim < *claim {
                 continue;
             }
-            if !envelope.transfer.is_empty() {
-                hand_on(from, envelope.transfer);
-            }
+            hand_on(from, &envelope);
             // After the transfer: a seal is heard only when all before it was handed on.
             *claim = envelope.claim;
         }

@@ -1,6 +1,6 @@
 //! The lease: which node holds a shard, by deadlines that each node reads off its own clock.
 //!
-//! A key holds `{node, epoch, counter, position}` and is rewritten every 3 s. The holder may act
+//! A key holds `{node, life, epoch, counter, position}` and is rewritten every 3 s. The holder may act
 //! until 18 s after it *sent* the last renewal that was acknowledged. A taker must have seen the
 //! revision unchanged for 20 s since it first *heard* of it; then it swaps in the next epoch, which
 //! succeeds only if there was no renewal meanwhile. Sending comes before hearing, so the holder's 18 s
@@ -32,6 +32,9 @@ const VERSION: u8 = 1;
 pub struct Lease {
     /// Who holds it.
     pub node: NodeId,
+    /// Which of the node's attempts at this shard this is: a node that lost a shard and takes it
+    /// again must not mistake its former lease for the new one.
+    pub life: u64,
     /// How often it changed hands.
     pub epoch: u64,
     /// How often it was renewed.
@@ -49,6 +52,9 @@ pub enum Hold {
     Held,
     /// Given back in order: anybody may take it at once.
     Released,
+    /// Given back because the journal lacks a tail: whoever has a file up to `position` may take
+    /// it at once, and nobody else.
+    Refused,
 }
 
 impl Lease {
@@ -56,10 +62,15 @@ impl Lease {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         out.put_number(self.node.0);
+        out.put_number(self.life);
         out.put_number(self.epoch);
         out.put_number(self.counter);
         out.put_number(self.position);
-        out.push(u8::from(self.hold == Hold::Released));
+        out.push(match self.hold {
+            Hold::Held => 0,
+            Hold::Released => 1,
+            Hold::Refused => 2,
+        });
         out
     }
 
@@ -68,12 +79,14 @@ impl Lease {
         let mut from = Cursor::versioned(bytes, VERSION)?;
         let lease = Self {
             node: NodeId(from.number()?),
+            life: from.number()?,
             epoch: from.number()?,
             counter: from.number()?,
             position: from.number()?,
             hold: match from.byte()? {
                 0 => Hold::Held,
                 1 => Hold::Released,
+                2 => Hold::Refused,
                 _ => return Err(Malformed("a hold that means nothing")),
             },
         };
@@ -101,7 +114,8 @@ pub struct Holder {
     revision: u64,
     holding: Holding,
     deadline: Millis,
-    releasing: bool,
+    /// What is written next: that it is held, or how it is given back.
+    hold: Hold,
     /// The swap that was sent last, until it is known to have failed.
     swap: Option<Swap>,
     asked: Asked,
@@ -124,12 +138,15 @@ enum Asked {
 }
 
 impl Holder {
-    /// Wants the lease of a shard that was last seen at this revision, if it was ever held.
-    pub fn take(shard: Shard, node: NodeId, before: Option<(u64, Lease)>) -> Self {
-        let (revision, epoch, position) =
-            before.map_or((0, 0, 0), |(revision, lease)| (revision, lease.epoch, lease.position));
+    /// Wants the lease of a shard that was last seen at this revision, if it was ever held. `life`
+    /// is another for each attempt of this node.
+    pub fn take(shard: Shard, (node, life): (NodeId, u64), before: Option<(u64, Lease)>) -> Self {
+        let (revision, epoch, position) = before.map_or((0, 0, 0), |(revision, lease)| {
+            (revision, lease.epoch, lease.position)
+        });
         let lease = Lease {
             node,
+            life,
             epoch: epoch + 1,
             counter: 0,
             position,
@@ -141,7 +158,7 @@ impl Holder {
             revision,
             holding: Holding::Taking,
             deadline: 0,
-            releasing: false,
+            hold: Hold::Held,
             swap: None,
             asked: Asked::Nothing,
             next_at: 0,
@@ -170,7 +187,14 @@ impl Holder {
 
     /// Gives the lease back. The caller has finished everything.
     pub fn release(&mut self) {
-        self.releasing = true;
+        self.hold = Hold::Released;
+        self.next_at = 0;
+    }
+
+    /// Gives the lease back to whoever has the journal up to this position.
+    pub fn refuse(&mut self, position: u64) {
+        self.hold = Hold::Refused;
+        self.lease.position = self.lease.position.max(position);
         self.next_at = 0;
     }
 
@@ -189,12 +213,15 @@ impl Holder {
                 let lease = Lease {
                     counter: self.lease.counter + 1,
                     position: position.unwrap_or(self.lease.position),
-                    hold: if self.releasing { Hold::Released } else { Hold::Held },
+                    hold: self.hold,
                     ..self.lease
                 };
                 self.lease.counter = lease.counter;
                 self.lease.position = lease.position;
-                self.swap = Some(Swap { sent_at: now, lease });
+                self.swap = Some(Swap {
+                    sent_at: now,
+                    lease,
+                });
                 self.asked = Asked::Swap;
                 Some(Request::Swap {
                     key,
@@ -219,7 +246,7 @@ impl Holder {
     fn swapped(&mut self, revision: u64) {
         let swap = self.swap.take().expect("a swap was sent");
         self.revision = revision;
-        if swap.lease.hold == Hold::Released {
+        if swap.lease.hold != Hold::Held {
             self.holding = Holding::Gone;
             self.deadline = 0;
             return;
@@ -228,16 +255,17 @@ impl Holder {
         // From when it was sent: nobody else can have seen it earlier.
         self.deadline = self.deadline.max(swap.sent_at + HOLD_MS);
         self.next_at = swap.sent_at + RENEW_MS;
-        if self.releasing {
+        if self.hold != Hold::Held {
             self.next_at = 0;
         }
     }
 
     fn loaded(&mut self, values: &[(Key, u64, Vec<u8>)], now: Millis) {
-        let found = values.first().and_then(|(_, revision, value)| {
-            Some((*revision, Lease::decode(value).ok()?))
-        });
-        let ours = |lease: &Lease| (lease.node, lease.epoch) == (self.lease.node, self.lease.epoch);
+        let found = values
+            .first()
+            .and_then(|(_, revision, value)| Some((*revision, Lease::decode(value).ok()?)));
+        let mark = |lease: &Lease| (lease.node, lease.life, lease.epoch);
+        let ours = |lease: &Lease| mark(lease) == mark(&self.lease);
         match found {
             Some((revision, lease)) if ours(&lease) => {
                 self.revision = revision;
@@ -275,7 +303,7 @@ mod tests {
     const KEY: Key = Key::Lease(Shard(3));
 
     fn taken(at: Millis) -> Holder {
-        let mut holder = Holder::take(Shard(3), NodeId(1), None);
+        let mut holder = Holder::take(Shard(3), (NodeId(1), 1), None);
         assert!(matches!(
             holder.want(at, None),
             Some(Request::Swap { expect: 0, .. })
@@ -302,7 +330,10 @@ mod tests {
             panic!("no renewal")
         };
         holder.answered(&Answer::Doubt, 8_000);
-        assert_eq!(holder.want(8_000, Some(77)), Some(Request::Load { key: KEY }));
+        assert_eq!(
+            holder.want(8_000, Some(77)),
+            Some(Request::Load { key: KEY })
+        );
         holder.answered(&Answer::Values(vec![(KEY, 6, value)]), 8_100);
         assert_eq!(holder.deadline(), 3_000 + HOLD_MS);
         assert_eq!(holder.holding(), Holding::Held);
@@ -316,6 +347,7 @@ mod tests {
         holder.want(3_010, None);
         let other = Lease {
             node: NodeId(2),
+            life: 1,
             epoch: 2,
             counter: 1,
             position: 0,
@@ -328,7 +360,9 @@ mod tests {
 
     #[test]
     fn every_cut_is_refused() {
-        let bytes = Holder::take(Shard(1), NodeId(u64::MAX), None).lease.encode();
+        let bytes = Holder::take(Shard(1), (NodeId(u64::MAX), 1), None)
+            .lease
+            .encode();
         assert!(Lease::decode(&bytes).is_ok());
         for cut in 0..bytes.len() {
             assert!(Lease::decode(&bytes[..cut]).is_err());

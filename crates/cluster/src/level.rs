@@ -131,7 +131,12 @@ mod tests {
 
     #[test]
     fn every_cut_is_refused() {
-        let told = Told { epoch: 3, level: u64::MAX, wave: 9, exhausted: true };
+        let told = Told {
+            epoch: 3,
+            level: u64::MAX,
+            wave: 9,
+            exhausted: true,
+        };
         let bytes = told.encode();
         assert_eq!(Told::decode(&bytes), Ok(told));
         for cut in 0..bytes.len() {

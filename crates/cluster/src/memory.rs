@@ -50,18 +50,30 @@ impl Memory {
     pub fn execute(&mut self, request: &Request, way: Way) -> Answer {
         let behind = usize::from(way == Way::Stale);
         match request {
-            Request::Append { stream, subject, expect, payload } => {
-                self.append(*stream, *subject, *expect, payload, way)
-            }
+            Request::Append {
+                stream,
+                subject,
+                expect,
+                payload,
+            } => self.append(*stream, *subject, *expect, payload, way),
             Request::Read { stream, from } => {
                 let log = self.stream(*stream);
                 let from = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
-                let until = log.len().saturating_sub(behind).min(from.saturating_add(READ_MAX));
+                let until = log
+                    .len()
+                    .saturating_sub(behind)
+                    .min(from.saturating_add(READ_MAX));
                 Answer::Messages(log.get(from..until).unwrap_or(&[]).to_vec())
             }
             Request::Last { stream, subject } => {
                 let mut found = self.stream(*stream).iter().rev();
-                Answer::Last(found.by_ref().filter(|m| m.subject == *subject).nth(behind).cloned())
+                Answer::Last(
+                    found
+                        .by_ref()
+                        .filter(|m| m.subject == *subject)
+                        .nth(behind)
+                        .cloned(),
+                )
             }
             Request::Load { key } => Answer::Values(self.seen(*key, way).into_iter().collect()),
             Request::List { keys } => {
@@ -76,7 +88,9 @@ impl Memory {
                 self.revisions += 1;
                 let now = (self.revisions, value.clone());
                 self.keys.insert(*key, (now, before));
-                Answer::Swapped { revision: self.revisions }
+                Answer::Swapped {
+                    revision: self.revisions,
+                }
             }
             Request::Put { name, bytes } => {
                 self.blobs.insert(name.clone(), bytes.clone());
@@ -101,7 +115,11 @@ impl Memory {
             return Answer::Refused;
         }
         let sequence = log.len() as u64 + 1;
-        log.push(Message { sequence, subject, payload: payload.to_vec() });
+        log.push(Message {
+            sequence,
+            subject,
+            payload: payload.to_vec(),
+        });
         Answer::Appended { sequence }
     }
 
@@ -125,7 +143,10 @@ pub struct MemoryBus<Ticket> {
 
 impl<Ticket> Default for MemoryBus<Ticket> {
     fn default() -> Self {
-        Self { memory: Memory::default(), answers: VecDeque::new() }
+        Self {
+            memory: Memory::default(),
+            answers: VecDeque::new(),
+        }
     }
 }
 

@@ -38,7 +38,10 @@ impl Seen {
     fn again(before: Option<Self>, revision: u64, now: Millis) -> Self {
         match before {
             Some(seen) if seen.revision == revision => seen,
-            _ => Self { revision, since: now },
+            _ => Self {
+                revision,
+                since: now,
+            },
         }
     }
 
@@ -105,20 +108,31 @@ impl Roster {
         self.later.insert(shard, until);
     }
 
-    /// The shards to take now, each with what its key said.
-    pub fn to_take(&self, now: Millis) -> Vec<(Shard, Option<(u64, Lease)>)> {
+    /// The shards to take now, each with what its key said. `file` says how much of a shard's
+    /// journal this machine has.
+    pub fn to_take(
+        &self,
+        now: Millis,
+        file: impl Fn(Shard) -> u64,
+    ) -> Vec<(Shard, Option<(u64, Lease)>)> {
         if !self.listed {
             return Vec::new();
         }
         let assigned = assign(self.shards, &self.alive(now));
         (0..self.shards)
             .map(Shard)
-            .filter(|shard| assigned[shard.0 as usize] == Some(self.me))
             .filter(|shard| self.later.get(shard).is_none_or(|until| now >= *until))
-            .filter_map(|shard| match self.leases.get(&shard) {
-                None => Some((shard, None)),
-                Some((seen, lease)) => (lease.hold == Hold::Released || seen.abandoned(now))
-                    .then_some((shard, Some((seen.revision, *lease)))),
+            .filter_map(|shard| {
+                let ours = assigned[shard.0 as usize] == Some(self.me);
+                let Some((seen, lease)) = self.leases.get(&shard) else {
+                    return ours.then_some((shard, None));
+                };
+                let free = match lease.hold {
+                    Hold::Held => ours && seen.abandoned(now),
+                    Hold::Released => ours,
+                    Hold::Refused => file(shard) >= lease.position,
+                };
+                free.then_some((shard, Some((seen.revision, *lease))))
             })
             .collect()
     }

@@ -25,7 +25,7 @@ use crate::Millis;
 use crate::audit::{Sender, Statement};
 use crate::bus::{Answer, Key, Request};
 use crate::chain::Ends;
-use crate::lane::{Halt, LaneReader, Publisher};
+use crate::lane::{Halt, LOOK_MS, LaneReader, Publisher};
 use crate::lease::{Holder, Holding, Lease};
 use crate::register::Register;
 use crate::shard::{NodeId, Shard};
@@ -35,6 +35,9 @@ use crate::writer::{News, Writer};
 pub const STATE_MS: Millis = 2_000;
 /// How often a lane is read.
 pub const LANE_READ_MS: Millis = 500;
+
+/// How long receivers have to answer before they are asked again.
+pub const ASK_MS: Millis = 10_000;
 
 /// The journal of a shard on this node, as bytes and as what they mean. It ends with a whole entry.
 pub trait Tape {
@@ -74,6 +77,17 @@ pub enum Part {
     Inbound,
     /// What is stated.
     Statement,
+}
+
+/// What came in the lane that a shard reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inbound {
+    /// The sender.
+    pub from: Shard,
+    /// It has sent so many transfers: if fewer are known, the others are a gap.
+    pub through: u64,
+    /// A transfer; empty if the message is a seal.
+    pub transfer: Vec<u8>,
 }
 
 /// How far a seat is.
@@ -150,6 +164,10 @@ pub struct Seat {
     publishers: Vec<Publisher>,
     reader: LaneReader,
     read_at: Millis,
+    /// When the end of an idle journal is looked at again.
+    look_at: Millis,
+    /// When receivers that did not answer are asked again.
+    ask_at: Millis,
     register: Register,
     durable: u64,
     /// The entry `Epoch` is on the tape.
@@ -160,14 +178,16 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Wants a shard of a crawl of so many shards and lanes. `before` is what its key said.
+    /// Wants a shard of a crawl of so many shards and lanes, for the so-manieth seat of a node.
+    /// `before` is what its key said.
     pub fn take(
-        (shard, node): (Shard, NodeId),
+        shard: Shard,
+        (node, life): (NodeId, u64),
         before: Option<(u64, Lease)>,
         (shards, lanes): (u32, u32),
         inbound: u32,
     ) -> Self {
-        let holder = Holder::take(shard, node, before);
+        let holder = Holder::take(shard, (node, life), before);
         let claim = (holder.epoch(), node);
         Self {
             shard,
@@ -175,9 +195,13 @@ impl Seat {
             shards,
             stage: Stage::Taking,
             writer: Writer::new(shard, claim),
-            publishers: (0..lanes).map(|lane| Publisher::new(shard, lane, claim)).collect(),
+            publishers: (0..lanes)
+                .map(|lane| Publisher::new(shard, lane, claim))
+                .collect(),
             reader: LaneReader::new(inbound),
             read_at: 0,
+            look_at: 0,
+            ask_at: 0,
             register: Register::new(Key::Statement(shard), STATE_MS),
             durable: 0,
             on_tape: false,
@@ -243,16 +267,30 @@ impl Seat {
         if let Stage::Gone(_) = self.stage {
             return;
         }
-        self.proceed(tape);
-        let sealed = matches!(self.stage, Stage::Lanes | Stage::Asking | Stage::Open | Stage::Leaving);
+        self.proceed(now, tape);
+        let sealed = matches!(
+            self.stage,
+            Stage::Lanes | Stage::Asking | Stage::Open | Stage::Leaving
+        );
         let position = sealed.then_some(self.durable);
-        out.extend(self.holder.want(now, position).map(|ask| (Part::Lease, ask)));
-        if self.refusing.is_some() {
+        out.extend(
+            self.holder
+                .want(now, position)
+                .map(|ask| (Part::Lease, ask)),
+        );
+        if self.refusing.is_some() || self.stage == Stage::Taking {
             return;
         }
         out.extend(self.writer.want_read().map(|ask| (Part::Journal, ask)));
         if self.stage == Stage::Sealing || sealed {
             let ask = self.writer.want_append(|from, max| tape.piece(from, max));
+            if ask.is_some() {
+                self.look_at = now + LOOK_MS;
+            } else if now >= self.look_at {
+                // An idle shard would not notice that its tail was lost.
+                self.look_at = now + LOOK_MS;
+                self.writer.reread();
+            }
             out.extend(ask.map(|ask| (Part::Journal, ask)));
         }
         if self.stage == Stage::Checking || sealed {
@@ -264,6 +302,13 @@ impl Seat {
             }
         }
         if matches!(self.stage, Stage::Asking | Stage::Open | Stage::Leaving) {
+            if self.stage == Stage::Asking && now >= self.ask_at {
+                // A lane that lost its tail, and got it back in another order, may hide a seal.
+                self.ask_at = now + ASK_MS;
+                for shard in self.waits_for() {
+                    self.publishers[tape.lane_of(shard) as usize].seal_again();
+                }
+            }
             if now >= self.read_at {
                 self.read_at = now + LANE_READ_MS;
                 out.extend(self.reader.want().map(|ask| (Part::Inbound, ask)));
@@ -288,14 +333,14 @@ impl Seat {
         statement
     }
 
-    /// Takes an answer. While it is open, valid transfers from other shards are appended to
-    /// `transfers`; the caller offers them to its inbox, in order, before anything else.
+    /// Takes an answer. While it is open, what came from other shards is appended to `inbound`;
+    /// the caller offers it to its inbox, in order, before anything else.
     pub fn answered(
         &mut self,
         (part, answer): (Part, Answer),
         now: Millis,
         tape: &mut dyn Tape,
-        transfers: &mut Vec<Vec<u8>>,
+        inbound: &mut Vec<Inbound>,
     ) {
         match part {
             Part::Lease => self.holder.answered(&answer, now),
@@ -307,16 +352,25 @@ impl Seat {
                 }
             }
             Part::Lane(lane) => {
-                let until = if self.stage == Stage::Checking { tape.end() } else { self.durable };
+                let until = if self.stage == Stage::Checking {
+                    tape.end()
+                } else {
+                    self.durable
+                };
                 let sent = tape.sent(lane, until);
                 let publisher = &mut self.publishers[lane as usize];
                 publisher.answered(&answer, now, sent, |number| tape.transfer(lane, number));
             }
             Part::Inbound => {
                 let open = self.is_open();
-                let more = self.reader.answered(answer, |_, transfer| {
+                let more = self.reader.answered(answer, |from, envelope| {
                     if open {
-                        transfers.push(transfer.to_vec());
+                        let transfer = envelope.transfer.to_vec();
+                        inbound.push(Inbound {
+                            from,
+                            through: envelope.through,
+                            transfer,
+                        });
                     }
                 });
                 if more {
@@ -330,7 +384,7 @@ impl Seat {
                 });
             }
         }
-        self.proceed(tape);
+        self.proceed(now, tape);
     }
 
     fn take_news(&mut self, news: News, tape: &mut dyn Tape) {
@@ -343,7 +397,7 @@ impl Seat {
             }
             News::Durable(position) => self.durable = self.durable.max(position),
             News::Deposed => self.stage = Stage::Gone(Gone::Deposed),
-            News::Newer => self.refuse(Gone::Newer),
+            News::Newer => self.refuse(Gone::Newer, 0),
         }
     }
 
@@ -368,7 +422,7 @@ impl Seat {
     }
 
     /// Goes on to the next stage if this one is done.
-    fn proceed(&mut self, tape: &mut dyn Tape) {
+    fn proceed(&mut self, now: Millis, tape: &mut dyn Tape) {
         if self.holder.holding() == Holding::Gone {
             if !matches!(self.stage, Stage::Gone(_)) {
                 let left = self.stage == Stage::Leaving;
@@ -395,13 +449,22 @@ impl Seat {
             Stage::Sealing if self.writer.sealed() && self.durable == tape.end() => {
                 self.stage = Stage::Lanes;
             }
-            Stage::Lanes if self.published(tape) => self.stage = Stage::Asking,
-            Stage::Asking if self.register.written() > 0 && self.all_heard() => {
+            Stage::Lanes if self.published(tape) => {
+                self.stage = Stage::Asking;
+                self.ask_at = now + ASK_MS;
+            }
+            // Not after a pause beyond the deadline: whoever took the shard may be at work already.
+            Stage::Asking
+                if now < self.holder.deadline()
+                    && self.register.written() > 0
+                    && self.all_heard() =>
+            {
                 if !self.receivers_agree(tape) {
                     return;
                 }
                 self.stage = Stage::Open;
-                self.reader = LaneReader::new(tape.lane_of(self.shard));
+                // What was read so far was only listened to.
+                self.reader.restart();
             }
             Stage::Leaving if self.durable == tape.end() && self.published(tape) => {
                 self.holder.release();
@@ -413,7 +476,7 @@ impl Seat {
     fn check(&mut self, tape: &mut dyn Tape) {
         let (known, found) = (self.holder.position(), tape.end());
         if found < known {
-            self.refuse(Gone::TailLost { known, found });
+            self.refuse(Gone::TailLost { known, found }, known);
             return;
         }
         if !self.receivers_agree(tape) || !self.publishers.iter().all(Publisher::sure) {
@@ -429,15 +492,15 @@ impl Seat {
     /// Whether every lane is sealed and has all durable transfers.
     fn published(&self, tape: &dyn Tape) -> bool {
         (0u32..).zip(&self.publishers).all(|(lane, publisher)| {
-            publisher.sealed() && publisher.sure() && publisher.through() == tape.sent(lane, self.durable)
+            publisher.sealed()
+                && publisher.sure()
+                && publisher.through() == tape.sent(lane, self.durable)
         })
     }
 
     /// Whether every other shard has read our seal. The first epoch of all has nothing to ask.
     fn all_heard(&self) -> bool {
-        let others = (0..self.shards).map(Shard).filter(|shard| *shard != self.shard);
-        let heard = |shard| self.receivers.get(&shard).is_some_and(|said| said.heard >= self.claim.0);
-        self.claim.0 == 1 || others.into_iter().all(heard)
+        self.claim.0 == 1 || self.waits_for().is_empty()
     }
 
     /// Whether no receiver has applied more than the journal knows. Refuses if one has.
@@ -447,7 +510,14 @@ impl Seat {
             let sent = tape.sent(lane, tape.end());
             if said.applied > sent {
                 let applied = said.applied;
-                self.refuse(Gone::Beyond { lane, sent, applied });
+                self.refuse(
+                    Gone::Beyond {
+                        lane,
+                        sent,
+                        applied,
+                    },
+                    tape.end() + 1,
+                );
                 return false;
             }
         }
@@ -458,17 +528,35 @@ impl Seat {
         let sent = tape.sent(lane, tape.end());
         match halt {
             Halt::Deposed => self.stage = Stage::Gone(Gone::Deposed),
-            Halt::Beyond { through } => self.refuse(Gone::Beyond { lane, sent, applied: through }),
-            Halt::TwoHistories { number } => {
-                self.refuse(Gone::Beyond { lane, sent, applied: number });
+            Halt::Beyond { through: applied } | Halt::TwoHistories { number: applied } => {
+                self.refuse(
+                    Gone::Beyond {
+                        lane,
+                        sent,
+                        applied,
+                    },
+                    tape.end() + 1,
+                );
             }
         }
     }
 
-    /// Goes no further, and gives the lease back so that whoever has the file may take it.
-    fn refuse(&mut self, why: Gone) {
+    /// Goes no further, and gives the lease back to whoever has the file up to a position.
+    fn refuse(&mut self, why: Gone, position: u64) {
         self.refusing = Some(why);
-        self.holder.release();
+        self.holder.refuse(position);
+    }
+
+    /// Whom it still waits for, while it asks: the shards that have not read its seal.
+    pub fn waits_for(&self) -> Vec<Shard> {
+        let others = (0..self.shards)
+            .map(Shard)
+            .filter(|shard| *shard != self.shard);
+        let heard = |shard: &Shard| {
+            let said = self.receivers.get(shard);
+            said.is_some_and(|said| said.heard >= self.claim.0)
+        };
+        others.filter(|shard| !heard(shard)).collect()
     }
 
     /// Why it refuses, until the lease is given back.

@@ -8,13 +8,16 @@ mod toy;
 
 use std::collections::BTreeMap;
 
-use turnstone_cluster::bus::Stream;
-use turnstone_cluster::faulty::{FaultyBus, Faults, Moment};
+use turnstone_cluster::bus::{Request, Stream};
+use turnstone_cluster::channel::Transfer;
+use turnstone_cluster::faulty::{Faults, FaultyBus, Moment};
+use turnstone_cluster::lane::Envelope;
+use turnstone_cluster::memory::Way;
 use turnstone_cluster::{Millis, NodeId, Shard};
 
 use check::Checker;
-use node::{Deeds, Node, Ticket};
 pub(crate) use node::Crawl;
+use node::{Deeds, Node, Ticket};
 pub(crate) use random::Random;
 
 /// How often a process looks at its work.
@@ -26,7 +29,11 @@ const SETTLE_MS: Moment = 150_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Blow {
     /// A process dies, and is started again after a time.
-    Kill { machine: usize, back_ms: Moment, disk: Disk },
+    Kill {
+        machine: usize,
+        back_ms: Moment,
+        disk: Disk,
+    },
     /// A process stands still.
     Pause { machine: usize, ms: Moment },
     /// A machine cannot reach the bus.
@@ -35,6 +42,15 @@ pub(crate) enum Blow {
     Silence { ms: Moment },
     /// A log loses its last messages.
     LoseTail { stream: Stream, messages: usize },
+    /// The machine that has a shard dies, and at once the shard's log loses its last messages.
+    KillOwner {
+        shard: u32,
+        messages: usize,
+        back_ms: Moment,
+        disk: Disk,
+    },
+    /// Somebody publishes another transfer under the number of one that is in a lane.
+    Forge { lane: u32 },
     /// A disk is full.
     Full { machine: usize, ms: Moment },
     /// Faults begin or end.
@@ -60,6 +76,10 @@ pub(crate) enum Weather {
     Foul,
     /// And appends let in at a wrong end.
     Raced,
+    /// A quarter of all answers are lost.
+    Deaf,
+    /// Much is carried out twice, or late.
+    Echoing,
 }
 
 /// A run.
@@ -75,13 +95,22 @@ pub(crate) struct Plan {
 
 /// What came of it.
 #[derive(Debug)]
+#[allow(dead_code, reason = "some of it is only printed when a run fails")]
 pub(crate) struct Outcome {
     pub(crate) requests: u64,
+    /// When hosts saw requests.
+    pub(crate) request_times: Vec<Moment>,
+    pub(crate) forgot: bool,
     pub(crate) epochs: u64,
     pub(crate) refusals: Vec<(Shard, String)>,
     pub(crate) alarms: Vec<String>,
     pub(crate) settled: bool,
     pub(crate) ended_ms: Moment,
+    /// Pairs whose transfers have not all arrived.
+    pub(crate) under_way: Vec<String>,
+    pub(crate) exhausted: bool,
+    /// Every seat, with how far it is.
+    pub(crate) stages: Vec<String>,
     pub(crate) transfers: usize,
 }
 
@@ -112,6 +141,7 @@ struct Sim {
     lives: u64,
     alarms: Vec<String>,
     exhausted: bool,
+    request_times: Vec<Moment>,
 }
 
 /// Runs a plan to its end. Panics at the first step after which something is not as it must be.
@@ -136,6 +166,7 @@ pub(crate) fn run(plan: Plan) -> Outcome {
         lives: 0,
         alarms: Vec::new(),
         exhausted: false,
+        request_times: Vec::new(),
         plan,
     };
     sim.run()
@@ -148,7 +179,12 @@ impl Sim {
         let last = blows.last().map_or(0, |(at, _)| *at);
         let mut blows = blows.into_iter().peekable();
         let settled = loop {
-            let mut next = self.machines.iter().map(|machine| machine.tick_at).min().unwrap_or(0);
+            let mut next = self
+                .machines
+                .iter()
+                .map(|machine| machine.tick_at)
+                .min()
+                .unwrap_or(0);
             next = next.min(self.bus.next().unwrap_or(Moment::MAX));
             if let Some((at, _)) = blows.peek() {
                 next = next.min(*at);
@@ -168,14 +204,33 @@ impl Sim {
         if settled {
             self.checker.end();
         }
-        let transfers = self.checker.truths.iter().map(|truth| truth.state.applied.len()).sum();
+        let under_way = self.checker.under_way();
+        let stages = self
+            .machines
+            .iter()
+            .filter_map(|machine| machine.node.as_ref());
+        let stages = stages.flat_map(|node| node.seats.iter());
+        let stages = stages
+            .map(|(shard, held)| format!("{shard:?} {}", held.describe()))
+            .collect();
+        let transfers = self
+            .checker
+            .truths
+            .iter()
+            .map(|truth| truth.state.applied.len())
+            .sum();
         Outcome {
             requests: self.checker.requests,
+            request_times: std::mem::take(&mut self.request_times),
+            forgot: self.checker.forgot(),
             epochs: self.checker.opened.values().sum(),
             refusals: std::mem::take(&mut self.checker.refusals),
             alarms: std::mem::take(&mut self.alarms),
             settled,
             ended_ms: self.now,
+            stages,
+            under_way,
+            exhausted: self.exhausted,
             transfers,
         }
     }
@@ -186,7 +241,10 @@ impl Sim {
             return false;
         }
         let open = |shard: u32| {
-            let seats = self.machines.iter().filter_map(|machine| machine.node.as_ref());
+            let seats = self
+                .machines
+                .iter()
+                .filter_map(|machine| machine.node.as_ref());
             let mut seats = seats.filter_map(|node| node.seats.get(&Shard(shard)));
             seats.any(|held| held.seat.is_open())
         };
@@ -195,7 +253,11 @@ impl Sim {
 
     fn strike(&mut self, blow: Blow) {
         match blow {
-            Blow::Kill { machine, back_ms, disk } => self.kill(machine, back_ms, disk),
+            Blow::Kill {
+                machine,
+                back_ms,
+                disk,
+            } => self.kill(machine, back_ms, disk),
             Blow::Pause { machine, ms } => {
                 let machine = &mut self.machines[machine];
                 machine.paused_until = machine.paused_until.max(self.now + ms);
@@ -209,6 +271,25 @@ impl Sim {
             }
             Blow::Silence { ms } => self.bus.silence(self.now + ms),
             Blow::LoseTail { stream, messages } => self.bus.lose_tail(stream, messages),
+            Blow::KillOwner {
+                shard,
+                messages,
+                back_ms,
+                disk,
+            } => {
+                let has = |machine: &Machine| {
+                    machine.node.as_ref().is_some_and(|node| {
+                        node.seats
+                            .get(&Shard(shard))
+                            .is_some_and(|held| held.seat.is_open())
+                    })
+                };
+                if let Some(machine) = self.machines.iter().position(has) {
+                    self.kill(machine, back_ms, disk);
+                }
+                self.bus.lose_tail(Stream::Journal(Shard(shard)), messages);
+            }
+            Blow::Forge { lane } => self.forge(lane),
             Blow::Full { machine, ms } => {
                 let machine = &mut self.machines[machine];
                 let until = machine.clock(self.now + ms);
@@ -217,13 +298,63 @@ impl Sim {
                 }
             }
             Blow::Weather(weather) => {
-                let foul = Faults { lost: 20, unanswered: 40, doubled: 40, late: 15, stale: 40, raced: 0 };
+                let foul = Faults {
+                    lost: 20,
+                    unanswered: 40,
+                    doubled: 40,
+                    late: 15,
+                    stale: 40,
+                    raced: 0,
+                };
                 self.bus.faults = match weather {
                     Weather::Fair => Faults::default(),
                     Weather::Foul => foul,
                     Weather::Raced => Faults { raced: 100, ..foul },
+                    Weather::Deaf => Faults {
+                        unanswered: 250,
+                        ..Faults::default()
+                    },
+                    Weather::Echoing => Faults {
+                        doubled: 300,
+                        late: 100,
+                        ..Faults::default()
+                    },
                 };
             }
+        }
+    }
+
+    /// Publishes the last transfer of a lane once more, with another mass in it.
+    fn forge(&mut self, lane: u32) {
+        let stream = Stream::Lane(lane);
+        let found = self
+            .bus
+            .memory
+            .stream(stream)
+            .iter()
+            .rev()
+            .find_map(|message| {
+                let envelope = Envelope::decode(&message.payload).ok()?;
+                let mut transfer = Transfer::decode(envelope.transfer).ok()?;
+                let parcel = transfer.parcels.values_mut().next()?;
+                parcel.items.first_mut()?.mass += 1;
+                parcel.cumulative += 1;
+                let bytes = transfer.encode();
+                let forged = Envelope {
+                    transfer: &bytes,
+                    serial: 99,
+                    ..envelope
+                };
+                Some((message.subject, forged.encode()))
+            });
+        if let Some((subject, payload)) = found {
+            let append = Request::Append {
+                stream,
+                subject,
+                expect: 0,
+                payload,
+            };
+            self.bus.memory.execute(&append, Way::Race);
         }
     }
 
@@ -307,6 +438,7 @@ impl Sim {
         }
         for sent in deeds.requests {
             self.checker.requested(&self.bus.memory, sent);
+            self.request_times.push(self.now);
         }
         if deeds.exhausted {
             self.checker.exhausted();

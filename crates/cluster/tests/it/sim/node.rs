@@ -78,6 +78,8 @@ pub(crate) struct Held {
     /// The limit was lowered by an entry that ends here.
     returning: Option<u64>,
     leaving: bool,
+    /// The first swap of this epoch was done: the limit is known to be ours.
+    funded: bool,
 }
 
 struct Lead {
@@ -133,16 +135,24 @@ impl Node {
     ) -> Deeds {
         let mut deeds = Deeds::default();
         self.look_around(now, &mut deeds);
-        for (shard, before) in self.roster.to_take(now) {
+        for (shard, before) in self.roster.to_take(now, |shard| {
+            disk.get(&shard).map_or(0, |bytes| bytes.len() as u64)
+        }) {
             if self.seats.contains_key(&shard) {
                 continue;
             }
             let crawl = self.crawl;
             let cut = (crawl.shards, crawl.lanes);
-            let seat = Seat::take((shard, self.id), before, cut, shard.0 % crawl.lanes)
-                .with_chunk_max(crawl.chunk_max);
-            let bytes = disk.get(&shard).map_or(&[][..], Vec::as_slice);
             self.lives += 1;
+            let seat = Seat::take(
+                shard,
+                (self.id, self.lives),
+                before,
+                cut,
+                shard.0 % crawl.lanes,
+            )
+            .with_chunk_max(crawl.chunk_max);
+            let bytes = disk.get(&shard).map_or(&[][..], Vec::as_slice);
             let held = Held {
                 purse: Purse::new(shard, seat.epoch(), [crawl.budget, 0, 0], crawl.shards),
                 seat,
@@ -155,6 +165,7 @@ impl Node {
                 draw_at: 0,
                 returning: None,
                 leaving: false,
+                funded: false,
             };
             self.seats.insert(shard, held);
         }
@@ -175,11 +186,15 @@ impl Node {
         self.list_at = now + LIST_MS;
         for keys in [Keys::Leases, Keys::Nodes, Keys::Statements] {
             if !std::mem::replace(self.listing.entry(keys.prefix()).or_default(), true) {
-                deeds.asks.push((Ticket::List(keys), Request::List { keys }));
+                deeds
+                    .asks
+                    .push((Ticket::List(keys), Request::List { keys }));
             }
         }
         if !std::mem::replace(self.listing.entry("level").or_default(), true) {
-            deeds.asks.push((Ticket::Level, Request::Load { key: Key::Level }));
+            deeds
+                .asks
+                .push((Ticket::Level, Request::Load { key: Key::Level }));
         }
     }
 
@@ -207,15 +222,23 @@ impl Node {
         if held.seat.is_open() {
             held.request(now, random, deeds);
             let idle = held.tape.live.residual < WORTH && held.purse.resting() && !held.leaving;
-            held.tape.work = if idle && held.gaps.is_empty() { Work::Idle } else { Work::Busy };
+            held.tape.work = if idle && held.gaps.is_empty() {
+                Work::Idle
+            } else {
+                Work::Busy
+            };
             held.fill_gaps(deeds);
             let ask = held.purse.want();
-            deeds.asks.extend(ask.map(|ask| (Ticket::Purse(shard, held.life), ask)));
+            deeds
+                .asks
+                .extend(ask.map(|ask| (Ticket::Purse(shard, held.life), ask)));
         }
         let mut wanted = Vec::new();
         held.seat.want(now, &mut held.tape, &mut wanted);
         let life = held.life;
-        let asks = wanted.into_iter().map(|(part, ask)| (Ticket::Seat(shard, life, part), ask));
+        let asks = wanted
+            .into_iter()
+            .map(|(part, ask)| (Ticket::Seat(shard, life, part), ask));
         deeds.asks.extend(asks);
         if let Stage::Gone(why) = held.seat.stage() {
             if held.seat.refusing().is_some() {
@@ -228,7 +251,10 @@ impl Node {
     }
 
     fn lead(&mut self, now: Millis, deeds: &mut Deeds) {
-        let epoch = self.seats.get(&Shard(0)).filter(|held| held.seat.may_send(now));
+        let epoch = self
+            .seats
+            .get(&Shard(0))
+            .filter(|held| held.seat.may_send(now));
         let Some(epoch) = epoch.map(|held| held.seat.epoch()) else {
             self.lead = None;
             return;
@@ -263,7 +289,13 @@ impl Node {
     }
 
     /// Takes an answer.
-    pub(crate) fn answered(&mut self, ticket: Ticket, answer: Answer, now: Millis, deeds: &mut Deeds) {
+    pub(crate) fn answered(
+        &mut self,
+        ticket: Ticket,
+        answer: Answer,
+        now: Millis,
+        deeds: &mut Deeds,
+    ) {
         match ticket {
             Ticket::Alive => self.alive.answered(&answer, |_| true),
             Ticket::List(keys) => {
@@ -300,9 +332,13 @@ impl Node {
                 let crawl = self.crawl;
                 if let Some(held) = self.held(shard, life) {
                     let mut transfers = Vec::new();
-                    held.seat.answered((part, answer), now, &mut held.tape, &mut transfers);
-                    for transfer in transfers {
-                        held.offer(&transfer, full, deeds);
+                    held.seat
+                        .answered((part, answer), now, &mut held.tape, &mut transfers);
+                    for inbound in transfers {
+                        if !inbound.transfer.is_empty() {
+                            held.offer(&inbound.transfer, full, deeds);
+                        }
+                        held.expect(inbound.from, inbound.through);
                     }
                     held.open(crawl, deeds);
                 }
@@ -349,6 +385,30 @@ fn told(answer: &Answer) -> Option<Told> {
 }
 
 impl Held {
+    /// For a failure's message.
+    pub(crate) fn describe(&self) -> String {
+        let state = &self.tape.live;
+        format!(
+            "{:?} epoch {} {:?} wave {} residual {} away {:?} open {:?} handed {}/{} durable {}/{} \
+             gaps {:?} leaving {} resting {} waits for {:?}",
+            self.seat.stage(),
+            self.seat.epoch(),
+            self.tape.work,
+            self.tape.wave,
+            state.residual,
+            state.away,
+            state.open,
+            state.handed,
+            state.limit,
+            self.seat.durable(),
+            self.tape.end(),
+            self.gaps.keys().collect::<Vec<_>>(),
+            self.leaving,
+            self.purse.resting(),
+            self.seat.waits_for(),
+        )
+    }
+
     /// The first thing an open shard does.
     fn open(&mut self, crawl: Crawl, deeds: &mut Deeds) {
         if self.was_open || !self.seat.is_open() {
@@ -359,8 +419,14 @@ impl Held {
         deeds.opened.push((shard, self.seat.epoch()));
         if self.tape.live.account.endowed == 0 {
             let each = ONE / u128::from(crawl.shards);
-            let mass = if shard.0 == 0 { ONE - each * u128::from(crawl.shards - 1) } else { each };
-            self.tape.tell(&Entry::Endow { mass: u64::try_from(mass).unwrap() });
+            let mass = if shard.0 == 0 {
+                ONE - each * u128::from(crawl.shards - 1)
+            } else {
+                each
+            };
+            self.tape.tell(&Entry::Endow {
+                mass: u64::try_from(mass).unwrap(),
+            });
         }
         // What an earlier epoch took out of the pages but did not send.
         for (&to, &mass) in &self.tape.live.away {
@@ -370,8 +436,14 @@ impl Held {
 
     fn draw(&mut self, now: Millis) {
         let state = &self.tape.live;
-        let needs = state.residual >= WORTH && state.handed + 1 >= state.limit;
-        if needs && !self.leaving && self.purse.resting() && now >= self.draw_at && self.returning.is_none() {
+        let short = !self.funded || state.handed + 1 >= state.limit;
+        let needs = state.residual >= WORTH && short;
+        if needs
+            && !self.leaving
+            && self.purse.resting()
+            && now >= self.draw_at
+            && self.returning.is_none()
+        {
             self.draw_at = now + 2_000;
             self.purse.draw([state.handed + 4, 0, 0]);
         }
@@ -379,7 +451,9 @@ impl Held {
         let over = self.leaving || state.residual < WORTH;
         let idle = over && state.open.is_empty() && state.limit > state.handed;
         if idle && self.purse.resting() && self.returning.is_none() {
-            let end = self.tape.tell(&Entry::Limit { requests: self.tape.live.handed });
+            let end = self.tape.tell(&Entry::Limit {
+                requests: self.tape.live.handed,
+            });
             self.returning = Some(end);
         }
         if let Some(end) = self.returning
@@ -396,14 +470,19 @@ impl Held {
         if let Came::Spent(_) = came {
             self.draw_at = now + 5_000;
         }
-        if self.seat.stage() == Stage::Open && given[0] > self.tape.live.limit {
+        let raises = given[0] > self.tape.live.limit;
+        if self.seat.stage() == Stage::Open && (raises || !self.funded) {
             self.tape.tell(&Entry::Limit { requests: given[0] });
         }
+        self.funded = true;
     }
 
     fn hand_out(&mut self, level: u64) {
         let state = &self.tape.live;
-        let may = state.handed < state.limit && state.open.len() < OPEN_MAX && self.returning.is_none();
+        let may = self.funded
+            && state.handed < state.limit
+            && state.open.len() < OPEN_MAX
+            && self.returning.is_none();
         if may && !self.leaving && state.residual >= WORTH.max(level / 64) {
             let id = state.handed + 1;
             let end = self.tape.tell(&Entry::HandOut { id });
@@ -424,7 +503,12 @@ impl Held {
 
     fn come_back(&mut self, now: Millis, random: &mut Random, crawl: Crawl) {
         let back = |(_, (_, at)): &(&u64, &(u64, Millis))| *at != 0 && *at <= now;
-        let back: Vec<u64> = self.requests.iter().filter(back).map(|(id, _)| *id).collect();
+        let back: Vec<u64> = self
+            .requests
+            .iter()
+            .filter(back)
+            .map(|(id, _)| *id)
+            .collect();
         for id in back {
             self.requests.remove(&id);
             let residual = self.tape.live.residual;
@@ -438,7 +522,8 @@ impl Held {
                 }
             }
             for (to, mass) in &away {
-                self.batches.add(self.tape.lane_of(Shard(*to)), *mass, 30, now);
+                self.batches
+                    .add(self.tape.lane_of(Shard(*to)), *mass, 30, now);
             }
             self.tape.tell(&Entry::Fetched { id, cover, away });
         }
@@ -473,7 +558,13 @@ impl Held {
             return;
         }
         let me = self.tape.shard;
-        match self.tape.live.inbox.offer(me, transfer).expect("a transfer") {
+        match self
+            .tape
+            .live
+            .inbox
+            .offer(me, transfer)
+            .expect("a transfer")
+        {
             Verdict::Apply(_) if full => {
                 let gap = self.gaps.entry(from).or_default();
                 gap.0 = gap.0.max(number);
@@ -493,15 +584,28 @@ impl Held {
         }
     }
 
+    /// A sender has sent so much.
+    fn expect(&mut self, from: Shard, through: u64) {
+        let known = self.tape.live.inbox.known(from).number;
+        let open = self.seat.stage() == Stage::Open && from != self.tape.shard;
+        if open && known < through {
+            let gap = self.gaps.entry(from).or_default();
+            gap.0 = gap.0.max(through);
+        }
+    }
+
     fn fill_gaps(&mut self, deeds: &mut Deeds) {
         let inbox = &self.tape.live.inbox;
-        self.gaps.retain(|from, (until, _)| inbox.known(*from).number < *until);
+        self.gaps
+            .retain(|from, (until, _)| inbox.known(*from).number < *until);
         for (&from, (_, reader)) in &mut self.gaps {
             // A reader of the sender's chain: it wants nothing but to read.
             let reader = reader.get_or_insert_with(|| Writer::new(from, (u64::MAX, NodeId(0))));
             reader.reread();
             if let Some(ask) = reader.want_read() {
-                deeds.asks.push((Ticket::Gap(self.tape.shard, self.life, from), ask));
+                deeds
+                    .asks
+                    .push((Ticket::Gap(self.tape.shard, self.life, from), ask));
             }
         }
     }

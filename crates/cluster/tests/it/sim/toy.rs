@@ -20,13 +20,29 @@ pub(crate) const WORTH: u64 = 1 << 33;
 /// What can stand in the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
-    Epoch { epoch: u64, node: u64 },
-    Endow { mass: u64 },
-    HandOut { id: u64 },
-    Fetched { id: u64, cover: u64, away: Vec<(u32, u64)> },
-    Sent { lane: u32, bytes: Vec<u8> },
+    Epoch {
+        epoch: u64,
+        node: u64,
+    },
+    Endow {
+        mass: u64,
+    },
+    HandOut {
+        id: u64,
+    },
+    Fetched {
+        id: u64,
+        cover: u64,
+        away: Vec<(u32, u64)>,
+    },
+    Sent {
+        lane: u32,
+        bytes: Vec<u8>,
+    },
     Received(Received),
-    Limit { requests: u64 },
+    Limit {
+        requests: u64,
+    },
 }
 
 impl Entry {
@@ -80,16 +96,30 @@ impl Entry {
     fn decode(bytes: &[u8]) -> Self {
         let mut from = Cursor::new(bytes);
         let entry = match from.byte().unwrap() {
-            1 => Self::Epoch { epoch: from.number().unwrap(), node: from.number().unwrap() },
-            2 => Self::Endow { mass: from.number().unwrap() },
-            3 => Self::HandOut { id: from.number().unwrap() },
+            1 => Self::Epoch {
+                epoch: from.number().unwrap(),
+                node: from.number().unwrap(),
+            },
+            2 => Self::Endow {
+                mass: from.number().unwrap(),
+            },
+            3 => Self::HandOut {
+                id: from.number().unwrap(),
+            },
             4 => {
                 let (id, cover) = (from.number().unwrap(), from.number().unwrap());
                 let count = from.number().unwrap();
                 let away = (0..count).map(|_| (from.small().unwrap(), from.number().unwrap()));
-                Self::Fetched { id, cover, away: away.collect() }
+                Self::Fetched {
+                    id,
+                    cover,
+                    away: away.collect(),
+                }
             }
-            5 => Self::Sent { lane: from.small().unwrap(), bytes: from.bytes().unwrap().to_vec() },
+            5 => Self::Sent {
+                lane: from.small().unwrap(),
+                bytes: from.bytes().unwrap().to_vec(),
+            },
             6 => Self::Received(Received {
                 from: Shard(from.small().unwrap()),
                 number: from.number().unwrap(),
@@ -99,7 +129,9 @@ impl Entry {
                     items: vec![item(from.number().unwrap())],
                 },
             }),
-            7 => Self::Limit { requests: from.number().unwrap() },
+            7 => Self::Limit {
+                requests: from.number().unwrap(),
+            },
             other => panic!("an entry of kind {other}"),
         };
         from.end().unwrap();
@@ -108,7 +140,12 @@ impl Entry {
 }
 
 fn item(mass: u64) -> Item {
-    Item { key: [0; 12], mass, depth: 1, url: None }
+    Item {
+        key: [0; 12],
+        mass,
+        depth: 1,
+        url: None,
+    }
 }
 
 /// What a shard is: the fold of its journal.
@@ -159,13 +196,17 @@ impl State {
                     assert_eq!(u128::from(away), parcel.mass());
                 }
                 self.outbox.apply(*lane, &transfer, bytes);
-                self.sent.insert((*lane, transfer.number), Digest::of(bytes));
+                self.sent
+                    .insert((*lane, transfer.number), Digest::of(bytes));
             }
             Entry::Received(received) => {
                 self.inbox.apply(received);
                 self.residual += u64::try_from(received.parcel.mass()).unwrap();
                 let key = (received.from.0, received.number);
-                assert!(self.applied.insert(key, received.digest).is_none(), "applied twice");
+                assert!(
+                    self.applied.insert(key, received.digest).is_none(),
+                    "applied twice"
+                );
             }
             Entry::Limit { requests } => self.limit = *requests,
         }
@@ -173,7 +214,11 @@ impl State {
         self.account.received = self.inbox.total();
         let away: u64 = self.away.values().sum();
         self.account.residuals = u128::from(self.residual) + u128::from(away);
-        assert!(self.account.balanced(), "mass appeared or vanished: {:?}", self.account);
+        assert!(
+            self.account.balanced(),
+            "mass appeared or vanished: {:?}",
+            self.account
+        );
     }
 }
 
@@ -272,7 +317,10 @@ impl Tape for ToyTape {
 
     fn range(&self, from: u64, until: u64) -> Vec<u8> {
         let until = until.min(self.end());
-        self.bytes.get(from as usize..until as usize).unwrap_or(&[]).to_vec()
+        self.bytes
+            .get(from as usize..until as usize)
+            .unwrap_or(&[])
+            .to_vec()
     }
 
     fn append(&mut self, bytes: &[u8]) {
@@ -297,7 +345,10 @@ impl Tape for ToyTape {
     }
 
     fn seal(&mut self, epoch: u64, node: NodeId) {
-        self.tell(&Entry::Epoch { epoch, node: node.0 });
+        self.tell(&Entry::Epoch {
+            epoch,
+            node: node.0,
+        });
     }
 
     fn sent(&self, lane: u32, until: u64) -> u64 {
@@ -320,11 +371,22 @@ impl Tape for ToyTape {
             *at += length as u64;
             state.apply(&entry);
         }
-        let shards = || (0..self.shards).map(Shard).filter(|other| *other != self.shard);
+        let shards = || {
+            (0..self.shards)
+                .map(Shard)
+                .filter(|other| *other != self.shard)
+        };
         let senders = shards().map(|from| {
             let mass = state.inbox.known(from).mass;
             let applied = self.live.inbox.known(from).number;
-            (from, Sender { mass, applied, heard: 0 })
+            (
+                from,
+                Sender {
+                    mass,
+                    applied,
+                    heard: 0,
+                },
+            )
         });
         let quiet = durable == self.end() && self.live.open.is_empty() && self.live.away.is_empty();
         Statement {
