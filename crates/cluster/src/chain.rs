@@ -101,12 +101,6 @@ pub struct Tip {
     pub digest: Digest,
 }
 
-impl Default for NodeId {
-    fn default() -> Self {
-        Self(0)
-    }
-}
-
 /// Why a chunk does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

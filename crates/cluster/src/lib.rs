@@ -37,13 +37,17 @@ pub mod register;
 pub mod roster;
 pub mod seat;
 pub mod shard;
+pub mod stage;
+pub mod tape;
 pub mod wire;
 pub mod writer;
 
 pub use bus::{Answer, Bus, Key, Message, Request, Stream};
 pub use digest::Digest;
-pub use seat::{Seat, Stage, Tape};
+pub use seat::Seat;
 pub use shard::{NodeId, Shard};
+pub use stage::Stage;
+pub use tape::Tape;
 
 /// Milliseconds of a node's own clock, which runs on while the machine is suspended.
 pub type Millis = u64;

@@ -7,12 +7,15 @@ use crate::bus::{Answer, Bus, Key, Message, Request, Stream};
 /// The most messages one read brings.
 const READ_MAX: usize = 64;
 
+/// A revision and what the key then held.
+type Value = (u64, Vec<u8>);
+
 /// Logs, keys and blobs.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     streams: BTreeMap<Stream, Vec<Message>>,
     /// Every key with its revision and value, and those it had before.
-    keys: BTreeMap<Key, ((u64, Vec<u8>), Option<(u64, Vec<u8>)>)>,
+    keys: BTreeMap<Key, (Value, Option<Value>)>,
     revisions: u64,
     blobs: BTreeMap<String, Vec<u8>>,
 }

@@ -24,11 +24,12 @@ use std::collections::BTreeMap;
 use crate::Millis;
 use crate::audit::{Sender, Statement};
 use crate::bus::{Answer, Key, Request};
-use crate::chain::Ends;
 use crate::lane::{Halt, LOOK_MS, LaneReader, Publisher};
 use crate::lease::{Holder, Holding, Lease};
 use crate::register::Register;
 use crate::shard::{NodeId, Shard};
+use crate::stage::{Gone, Inbound, Part, Stage};
+use crate::tape::Tape;
 use crate::writer::{News, Writer};
 
 /// How often a shard states its account.
@@ -38,119 +39,6 @@ pub const LANE_READ_MS: Millis = 500;
 
 /// How long receivers have to answer before they are asked again.
 pub const ASK_MS: Millis = 10_000;
-
-/// The journal of a shard on this node, as bytes and as what they mean. It ends with a whole entry.
-pub trait Tape {
-    /// Its end.
-    fn end(&self) -> u64;
-    /// Bytes from a position on, at most so many: up to the end of an entry, unless not even one
-    /// ends within so many.
-    fn piece(&self, from: u64, bytes_max: usize) -> (Vec<u8>, Ends);
-    /// The bytes between two positions.
-    fn range(&self, from: u64, until: u64) -> Vec<u8>;
-    /// Appends whole entries that stand in the chain.
-    fn append(&mut self, bytes: &[u8]);
-    /// Cuts at the end of an entry.
-    fn cut(&mut self, at: u64);
-    /// Appends the entry `Epoch`.
-    fn seal(&mut self, epoch: u64, node: NodeId);
-    /// How many transfers a lane has whose entries `Sent` end at or before a position.
-    fn sent(&self, lane: u32, until: u64) -> u64;
-    /// The bytes of a transfer.
-    fn transfer(&self, lane: u32, number: u64) -> Vec<u8>;
-    /// The lane that a shard reads.
-    fn lane_of(&self, shard: Shard) -> u32;
-    /// What the shard says of itself at a durable position. `heard` is filled in by the seat.
-    fn statement(&self, durable: u64) -> Statement;
-}
-
-/// What of a seat asks and is answered. Each has one request under way at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// The lease.
-    Lease,
-    /// The journal.
-    Journal,
-    /// What is sent in a lane.
-    Lane(u32),
-    /// What is received.
-    Inbound,
-    /// What is stated.
-    Statement,
-}
-
-/// What came in the lane that a shard reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inbound {
-    /// The sender.
-    pub from: Shard,
-    /// It has sent so many transfers: if fewer are known, the others are a gap.
-    pub through: u64,
-    /// A transfer; empty if the message is a seal.
-    pub transfer: Vec<u8>,
-}
-
-/// How far a seat is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The lease is not ours yet.
-    Taking,
-    /// The journal is read.
-    Reading,
-    /// What others know is compared.
-    Checking,
-    /// The journal is sealed.
-    Sealing,
-    /// The lanes are sealed.
-    Lanes,
-    /// The receivers are asked.
-    Asking,
-    /// In work.
-    Open,
-    /// Everything is finished before the lease is given back.
-    Leaving,
-    /// It is over.
-    Gone(Gone),
-}
-
-/// Why a seat is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Gone {
-    /// Another node has the shard.
-    #[error("another node has the shard")]
-    Deposed,
-    /// The journal was written by a newer release.
-    #[error("the journal was written by a newer release: run the same release on every node")]
-    Newer,
-    /// Given back in order.
-    #[error("given back in order")]
-    Released,
-    /// The bus lost a tail of the journal.
-    #[error(
-        "the journal ends at {found}, but {known} was acknowledged: start the node that has its \
-         file, or restore the stream"
-    )]
-    TailLost {
-        /// What was acknowledged.
-        known: u64,
-        /// What is there.
-        found: u64,
-    },
-    /// Somebody has transfers that the journal does not know of.
-    #[error(
-        "lane {lane} or its shards have transfer {applied}, but the journal knows only {sent}: \
-         start the node that has its file, or restore the stream"
-    )]
-    Beyond {
-        /// The lane.
-        lane: u32,
-        /// What the journal knows.
-        sent: u64,
-        /// What others have.
-        applied: u64,
-    },
-}
 
 /// One node's hold on one shard.
 #[derive(Debug)]

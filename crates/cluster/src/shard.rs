@@ -21,7 +21,7 @@ pub struct Shard(pub u32);
 
 /// One process that holds shards. Drawn anew when a process starts, so that nobody mistakes the
 /// lease of an earlier life for its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
 
 /// How a crawl is cut into shards.

@@ -1,4 +1,5 @@
 //! The bus on real servers, on loopback.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../support/nats_server.rs"]
 mod nats_server;

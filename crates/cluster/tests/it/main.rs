@@ -1,4 +1,5 @@
 //! Whole clusters in virtual time, by seed.
+#![allow(clippy::unwrap_used)]
 
 mod named;
 mod random;

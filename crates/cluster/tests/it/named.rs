@@ -66,7 +66,7 @@ fn n1_a_node_is_killed() {
         disk: Disk::Whole,
     };
     settles(&[(AT, kill)], |outcome, quiet| {
-        assert!(outcome.epochs > quiet.epochs)
+        assert!(outcome.epochs > quiet.epochs);
     });
 }
 
@@ -78,7 +78,7 @@ fn n2_a_node_loses_its_disk() {
         disk: Disk::Lost,
     };
     settles(&[(AT, kill)], |outcome, quiet| {
-        assert!(outcome.epochs > quiet.epochs)
+        assert!(outcome.epochs > quiet.epochs);
     });
 }
 
@@ -89,7 +89,7 @@ fn n3_a_node_stands_still_beyond_its_lease() {
         ms: 45_000,
     };
     settles(&[(AT, pause)], |outcome, quiet| {
-        assert!(outcome.epochs > quiet.epochs)
+        assert!(outcome.epochs > quiet.epochs);
     });
 }
 
@@ -121,7 +121,7 @@ fn n6_a_node_is_cut_off() {
         ms: 50_000,
     };
     settles(&[(AT, cut)], |outcome, quiet| {
-        assert!(outcome.epochs > quiet.epochs)
+        assert!(outcome.epochs > quiet.epochs);
     });
 }
 
@@ -202,14 +202,14 @@ fn n10_an_acknowledged_tail_is_lost_and_published_again() {
         lose(AT + 9_000, 0),
     ];
     settles(&blows, |outcome, quiet| {
-        assert_eq!(outcome.epochs, quiet.epochs)
+        assert_eq!(outcome.epochs, quiet.epochs);
     });
 }
 
 #[test]
 fn n10_a_tail_and_its_file_are_lost() {
     let (mut refused, mut forgot) = (0, 0);
-    for seed in 0..3 * SEEDS {
+    for seed in 0..SEEDS {
         for shard in 0..4 {
             let disk = Disk::Lost;
             let kill = Blow::KillOwner {
@@ -229,7 +229,7 @@ fn n10_a_tail_and_its_file_are_lost() {
     }
     // Most such tails are known to somebody. What nobody knows of is only asked for again.
     assert!(
-        refused > 30 && forgot < refused,
+        refused > 30 && forgot <= 4,
         "{refused} refused, {forgot} forgot"
     );
 }

@@ -226,6 +226,12 @@ impl Checker {
         }
     }
 
+    /// Whether the whole budget was handed out.
+    pub(crate) fn all_spent(&self) -> bool {
+        let handed: u64 = self.truths.iter().map(|truth| truth.state.handed).sum();
+        handed >= self.crawl.budget
+    }
+
     /// Somebody says that nobody has anything left to do.
     pub(crate) fn exhausted(&self) {
         // An owner that has not noticed yet that its log lost a tail knows more than the log.

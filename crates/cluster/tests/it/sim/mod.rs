@@ -235,9 +235,9 @@ impl Sim {
         }
     }
 
-    /// Nothing is left to do, everybody knows, and every shard is open.
+    /// Nothing is left to do, or to spend; nothing is under way, and every shard is open.
     fn settled(&self) -> bool {
-        if !self.exhausted || !self.checker.quiet() {
+        if !(self.exhausted || self.checker.all_spent()) || !self.checker.quiet() {
             return false;
         }
         let open = |shard: u32| {

@@ -10,7 +10,7 @@ use turnstone_cluster::channel::Verdict;
 use turnstone_cluster::level::{Levels, Phi, TELL_MS, Told};
 use turnstone_cluster::register::Register;
 use turnstone_cluster::roster::Roster;
-use turnstone_cluster::seat::Part;
+use turnstone_cluster::stage::Part;
 use turnstone_cluster::writer::{News, Writer};
 use turnstone_cluster::{Millis, NodeId, Seat, Shard, Stage, Tape as _};
 
