@@ -1,6 +1,7 @@
 //! Whole clusters in virtual time, by seed.
 #![allow(clippy::unwrap_used)]
 
+mod addresses;
 mod named;
 mod random;
 mod sim;

@@ -235,6 +235,39 @@ fn n10_a_tail_and_its_file_are_lost() {
 }
 
 #[test]
+fn n10_only_receivers_know_of_a_lost_tail() {
+    let (mut refused, mut forgot) = (0, 0);
+    for seed in 0..4 * SEEDS {
+        let shard = (seed % 4) as u32;
+        let disk = Disk::Lost;
+        // A short tail: the lease may not know of it yet. The lanes lose theirs, too.
+        let messages = 1 + (seed % 3) as usize;
+        let kill = Blow::KillOwner {
+            shard,
+            messages,
+            back_ms: 5_000,
+            disk,
+        };
+        let lose = |lane| Blow::LoseTail {
+            stream: Stream::Lane(lane),
+            messages: 8,
+        };
+        let at = AT + seed * 170;
+        let outcome = outcome(seed, &[(at, kill), (at, lose(0)), (at, lose(1))]);
+        assert!(
+            outcome.settled || !outcome.refusals.is_empty(),
+            "seed {seed}: {outcome:?}"
+        );
+        refused += u32::from(!outcome.refusals.is_empty());
+        forgot += u32::from(outcome.forgot);
+    }
+    assert!(
+        refused > 10 && forgot > 3,
+        "{refused} refused, {forgot} forgot"
+    );
+}
+
+#[test]
 fn n10_whoever_has_the_file_mends_it() {
     let mut refused = 0;
     for seed in 0..SEEDS {
