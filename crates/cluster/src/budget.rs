@@ -8,8 +8,9 @@
 //!   that swap has put an end to every older one that is still under way;
 //! - a limit is lowered in the journal, durably, before the key is: so nobody can be given what
 //!   this shard might still spend;
-//! - a new epoch spends nothing before its first swap, and takes the limit it then writes: the
-//!   journal may have lost the entry that lowered it.
+//! - a new epoch begins with a swap, spends nothing before it, and takes the limit it then writes:
+//!   the journal may have lost the entry that lowered it, and the last epoch may have been given
+//!   what it did not live to enter. An idle shard gives that back.
 //!
 //! Hence spent ≤ limit ≤ given at every instant, and the swap keeps the sum of all given within the
 //! budget. Assumed: the bus does not lose an acknowledged swap.

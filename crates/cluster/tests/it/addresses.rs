@@ -195,7 +195,7 @@ impl World {
                 self.answer(shard, asked);
             }
         }
-        if self.now % 1_000 == 0 {
+        if self.now.is_multiple_of(1_000) {
             let tell: Vec<Shard> = self.home.to_tell().map(|(shard, _)| shard).collect();
             for shard in tell {
                 self.post(&Letter::Share(shard));

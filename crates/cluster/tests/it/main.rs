@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod addresses;
+mod formats;
 mod named;
 mod random;
 mod sim;

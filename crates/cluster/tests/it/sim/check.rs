@@ -251,7 +251,10 @@ impl Checker {
             .iter()
             .map(|truth| truth.state.account.received)
             .sum();
-        let busy = |truth: &Truth| !truth.state.open.is_empty() || !truth.state.away.is_empty();
+        let busy = |truth: &Truth| {
+            let waiting = !truth.state.open.is_empty() || !truth.state.away.is_empty();
+            waiting || truth.lost_a_tail()
+        };
         sent == received && !self.truths.iter().any(busy)
     }
 

@@ -449,7 +449,8 @@ impl Held {
         }
         // Nothing to do: what is left may be of use elsewhere.
         let over = self.leaving || state.residual < WORTH;
-        let idle = over && state.open.is_empty() && state.limit > state.handed;
+        let unspent = state.limit > state.handed || !self.funded;
+        let idle = over && state.open.is_empty() && unspent;
         if idle && self.purse.resting() && self.returning.is_none() {
             let end = self.tape.tell(&Entry::Limit {
                 requests: self.tape.live.handed,
