@@ -85,32 +85,41 @@ async fn the_leader_of_a_stream_is_killed() {
     let mut servers = Servers::three();
     let mut bus = found(&servers).await;
     let journal: Vec<u8> = (0..30_000u32).map(|number| (number / 7) as u8).collect();
+    publish(&mut bus, &journal[..10_000], |_| ()).await;
     let client = async_nats::connect(servers.addresses()).await.unwrap();
-    let stream = async_nats::jetstream::new(client)
+    let jetstream = async_nats::jetstream::new(client);
+    let info = jetstream
         .get_stream("TS-test-J-0")
         .await
-        .unwrap();
-    let info = stream.cached_info();
+        .unwrap()
+        .cached_info()
+        .clone();
     assert_eq!(info.config.num_replicas, 3);
-    let leader = info.cluster.as_ref().unwrap().leader.clone().unwrap();
+    let leader = info.cluster.unwrap().leader.unwrap();
     let number = leader.trim_start_matches('n').parse().unwrap();
-    let (mut killed, mut last, mut pause) = (None, Instant::now(), Duration::ZERO);
+    servers.kill(number);
+    let (killed, mut pause) = (Instant::now(), None);
     publish(&mut bus, &journal, |durable| {
-        if durable > 10_000 && killed.is_none() {
-            servers.kill(number);
-            killed = Some(Instant::now());
+        if durable > 10_000 {
+            pause.get_or_insert_with(|| killed.elapsed());
         }
-        pause = pause.max(last.elapsed());
-        last = Instant::now();
     })
     .await;
-    assert!(killed.is_some());
     assert_eq!(read_all(&mut bus).await, journal);
+    let pause = pause.expect("more became durable");
+    println!("no acknowledgement for {pause:?}");
     assert!(
         pause < Duration::from_secs(18),
         "longer than a lease: {pause:?}"
     );
-    println!("no acknowledgement for {pause:?}");
+    let info = jetstream
+        .get_stream("TS-test-J-0")
+        .await
+        .unwrap()
+        .cached_info()
+        .clone();
+    let next = info.cluster.unwrap().leader.unwrap();
+    assert_ne!(next, leader, "another server leads now");
     servers.begin(number);
 }
 
