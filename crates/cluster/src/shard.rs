@@ -85,7 +85,7 @@ mod tests {
         assert!(found.iter().all(|n| (800..1200).contains(n)), "{found:?}");
         // Part of the format: journals of a crawl are cut by it.
         assert_eq!(cut.shard_of("example.org"), Shard(29));
-        assert_eq!(cut.home_of(&[0; 16]), Shard(9));
+        assert_eq!(cut.home_of(&[0; 16]), Shard(61));
     }
 
     #[test]
