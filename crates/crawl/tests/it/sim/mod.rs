@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use turnstone_crawl::{Asker, AskerParts, Epoch, Moment, Plan, Session};
+use turnstone_crawl::{Asker, AskerParts, Epoch, Job, Moment, Plan, Session};
 use turnstone_fetch::Limits;
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::KeyOptions;
@@ -37,6 +37,8 @@ const SEED: u64 = 1;
 const KILLS_PER_CRAWL: u64 = 12;
 /// A crawl that takes more steps than this does not end.
 const STEPS_MAX: u64 = 20_000;
+/// Pages of one pattern that are asked for on trust.
+const TRUST: u32 = 20;
 /// The wall clock at tick 0.
 const BIRTH_MS: u64 = 1_900_000_000_000;
 
@@ -127,7 +129,7 @@ impl Wish {
             open_max: 1,
         };
         plan.connections = 4;
-        plan.pattern_trust = Some(20);
+        plan.pattern_trust = Some(TRUST);
         plan.until.requests = self.requests;
         plan
     }
@@ -385,7 +387,15 @@ impl World {
     fn send(&mut self, process: &mut Process) {
         let keyer = process.asker.ledger().store().keyer();
         let before = self.web.requests;
+        let scope = self.wish.scope(&self.web);
         for job in process.asker.take_jobs() {
+            if let Job::Page(job) = &job {
+                assert!(
+                    scope.check(&job.url, 0).is_ok(),
+                    "{} is out of scope",
+                    job.url
+                );
+            }
             let (after, flight) = self.web.take(job, self.now, &keyer);
             process.number += 1;
             let at = (self.now.plus(after), process.number);
@@ -424,6 +434,14 @@ impl World {
 
     /// What can be had is stored, and nothing else was asked for.
     fn judge(&self, process: &Process, stop: Stop) {
+        // What is under way when a budget is reached, and what each kill forgot, may come beside.
+        let most = u64::from(TRUST) + 4 + self.kills;
+        for (host, days) in self.web.days() {
+            assert!(
+                days <= most,
+                "{days} days of the calendar of {host} were asked for"
+            );
+        }
         if stop == Stop::Requests {
             return;
         }

@@ -173,6 +173,16 @@ impl VirtualWeb {
         }
     }
 
+    /// By host: how many days of its calendar were asked for.
+    pub(super) fn days(&self) -> BTreeMap<String, u64> {
+        let mut days = BTreeMap::new();
+        for url in self.tries.keys().filter(|url| url.contains("/day/")) {
+            let host = url.split('/').nth(2).unwrap_or_default().to_owned();
+            *days.entry(host).or_default() += 1;
+        }
+        days
+    }
+
     /// Every connection breaks.
     pub(super) fn hang_up(&mut self) {
         for (_, open) in self.asked.values_mut() {
