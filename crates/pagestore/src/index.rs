@@ -75,12 +75,22 @@ struct Slot {
     state: PageState,
     /// What it was before it was handed out.
     before: PageState,
-    stored: bool,
-    /// Known from an old crawl, or stored: there is something to hold a new copy against.
-    copied: bool,
-    /// Out of scope.
-    outside: bool,
+    /// [`STORED`], [`COPIED`], [`OUTSIDE`]: in one byte, because there is a slot for every page.
+    marks: u8,
     depth: u8,
+}
+
+/// It was fetched.
+const STORED: u8 = 1;
+/// It is known from an old crawl, or stored: there is something to hold a new copy against.
+const COPIED: u8 = 2;
+/// It is out of scope.
+const OUTSIDE: u8 = 4;
+
+impl Slot {
+    fn has(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
 }
 
 /// What the last process said of itself when it took the crawl over.
@@ -213,9 +223,7 @@ impl Index {
                     host,
                     state,
                     before: state,
-                    stored: false,
-                    copied: false,
-                    outside: *outside,
+                    marks: if *outside { OUTSIDE } else { 0 },
                     depth: *depth,
                 });
                 self.counts[state as usize] += 1;
@@ -223,7 +231,7 @@ impl Index {
             Entry::HandOut { page } => self.set_state(*page, PageState::InFlight),
             Entry::Outcome(outcome) => {
                 host = self.slots[outcome.page.index()].host;
-                first = !self.slots[outcome.page.index()].stored;
+                first = !self.slots[outcome.page.index()].has(STORED);
                 self.settle(outcome.page, outcome.settled, outcome.facts.hearsay);
                 self.slots[outcome.page.index()].outcome_at = at;
                 self.capture = outcome.facts.capture.or(self.capture);
@@ -301,10 +309,10 @@ impl Index {
     /// A page changes sides. What was fetched stays fetched.
     fn rescope(&mut self, page: PageId, inside: bool) {
         let slot = &mut self.slots[page.index()];
-        if slot.outside != inside {
+        if slot.has(OUTSIDE) != inside {
             return;
         }
-        slot.outside = !inside;
+        slot.marks ^= OUTSIDE;
         let host = slot.host;
         match (inside, slot.state) {
             (true, PageState::Outside) => self.set_state(page, PageState::Waiting),
@@ -319,19 +327,19 @@ impl Index {
     fn settle(&mut self, page: PageId, settled: Settled, hearsay: bool) {
         let slot = &mut self.slots[page.index()];
         if let Settled::Fetched(_) = settled {
-            self.copied += u64::from(!slot.copied);
-            slot.copied = true;
+            self.copied += u64::from(!slot.has(COPIED));
+            slot.marks |= COPIED;
         }
         let before = slot.before;
-        let outside = slot.outside;
+        let (outside, stored) = (slot.has(OUTSIDE), slot.has(STORED));
         let state = match settled {
             // Somebody else had it once: it is known, no more.
-            Settled::Fetched(_) if hearsay && !slot.stored => match before {
+            Settled::Fetched(_) if hearsay && !stored => match before {
                 PageState::Outside => PageState::Outside,
                 _ => PageState::Waiting,
             },
             Settled::Failed(Fault::Unknown | Fault::Refused | Fault::Lost)
-                if outside && !slot.stored =>
+                if outside && !stored =>
             {
                 PageState::Outside
             }
@@ -343,8 +351,8 @@ impl Index {
             Settled::Failed(Fault::Lost) => before,
         };
         let slot = &mut self.slots[page.index()];
-        if state == PageState::Fetched && !slot.stored {
-            slot.stored = true;
+        if state == PageState::Fetched && !stored {
+            slot.marks |= STORED;
             self.stored += 1;
         }
         self.set_state(page, state);
@@ -397,7 +405,7 @@ impl Index {
 
     /// Whether a page is out of scope.
     pub fn is_outside(&self, page: PageId) -> bool {
-        self.slots[page.index()].outside
+        self.slots[page.index()].has(OUTSIDE)
     }
 
     /// The plan in force; none in a journal of an older version.
@@ -417,7 +425,7 @@ impl Index {
 
     /// Whether a page is stored, or was by an old crawl that was taken in.
     pub fn is_copied(&self, page: PageId) -> bool {
-        self.slots[page.index()].copied
+        self.slots[page.index()].has(COPIED)
     }
 
     /// How many pages were ever fetched.
@@ -437,7 +445,7 @@ impl Index {
 
     /// Whether a page was ever fetched.
     pub fn is_stored(&self, page: PageId) -> bool {
-        self.slots[page.index()].stored
+        self.slots[page.index()].has(STORED)
     }
 
     /// Links from the nearest seed, as far as was known when the page was found.
