@@ -100,7 +100,7 @@ impl From<SyncError> for CrawlError {
 pub struct Summary {
     /// Why.
     pub stop: Stop,
-    /// Pages in the store.
+    /// Pages in the store and in scope.
     pub pages: u64,
     /// Pages known and in scope.
     pub known: u64,
@@ -456,7 +456,7 @@ impl<P: Policy> Crawl<P> {
         let index = ledger.index();
         Ok(Summary {
             stop,
-            pages: index.stored_count(),
+            pages: index.had_count(),
             known: index.known_count(),
             waiting: [PageState::Waiting, PageState::InFlight, PageState::Unknown]
                 .map(|state| index.count(state))

@@ -46,7 +46,7 @@ impl<P: Policy> Asker<P> {
         let open = ranking.in_flight_count() as u64;
         Progress {
             tick: self.now,
-            pages: index.stored_count(),
+            pages: index.had_count(),
             known: index.known_count(),
             requests: tally.requests,
             bytes: tally.body_bytes,

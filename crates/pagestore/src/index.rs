@@ -156,6 +156,8 @@ pub struct Index {
     /// Targets of redirects: how many in a row led there.
     redirects: HashMap<PageId, u32>,
     stored: u64,
+    /// Of them, those out of scope.
+    stored_outside: u64,
     copied: u64,
     capture: Option<Capture>,
     sessions: Vec<Session>,
@@ -313,6 +315,13 @@ impl Index {
             return;
         }
         slot.marks ^= OUTSIDE;
+        if slot.has(STORED) {
+            self.stored_outside = if inside {
+                self.stored_outside - 1
+            } else {
+                self.stored_outside + 1
+            };
+        }
         let host = slot.host;
         match (inside, slot.state) {
             (true, PageState::Outside) => self.set_state(page, PageState::Waiting),
@@ -353,6 +362,7 @@ impl Index {
         let slot = &mut self.slots[page.index()];
         if state == PageState::Fetched && !stored {
             slot.marks |= STORED;
+            self.stored_outside += u64::from(outside);
             self.stored += 1;
         }
         self.set_state(page, state);
@@ -426,6 +436,11 @@ impl Index {
     /// Whether a page is stored, or was by an old crawl that was taken in.
     pub fn is_copied(&self, page: PageId) -> bool {
         self.slots[page.index()].has(COPIED)
+    }
+
+    /// How many pages are stored and in scope.
+    pub fn had_count(&self) -> u64 {
+        self.stored - self.stored_outside
     }
 
     /// How many pages were ever fetched.

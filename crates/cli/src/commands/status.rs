@@ -95,7 +95,7 @@ impl<'a> Seen<'a> {
             "seconds": self.seconds(),
             "policy": self.directory.chosen.spec(),
             "known": index.known_count(),
-            "pages": index.stored_count(),
+            "pages": index.had_count(),
             "states": states,
             "hosts": index.host_count(),
             "sessions": index.sessions().len(),
@@ -129,7 +129,7 @@ impl<'a> Seen<'a> {
                 "pages",
                 format!(
                     "{} stored of {} known",
-                    whole(index.stored_count()),
+                    whole(index.had_count()),
                     whole(index.known_count())
                 ),
             ),

@@ -129,7 +129,7 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
     let mut text = format!(
         "{} pages stored of {} known on {} hosts, with {} requests ({} for robots.txt) and {} \
          received; {state}. Policy {}. Last change {}.",
-        whole(index.stored_count()),
+        whole(index.had_count()),
         whole(index.known_count()),
         whole(tally.hosts.iter().filter(|host| host.pages > 0).count() as u64),
         whole(tally.requests),
