@@ -199,11 +199,6 @@ impl Calendar {
         Some(host)
     }
 
-    /// The hosts that are shut, soonest to open first.
-    pub(crate) fn shut_hosts(&self) -> impl Iterator<Item = (Tick, HostId)> + '_ {
-        self.opens.iter().copied()
-    }
-
     /// The first tick at which a page of the host may be asked for, if no request is open.
     pub(crate) fn earliest(&self, host: HostId) -> Tick {
         let shut = self.shut.get(&host).copied().unwrap_or_default();
@@ -262,13 +257,12 @@ impl Calendar {
         Some(host)
     }
 
-    /// The sleeping hosts, soonest first, that are kept by time alone.
-    pub(crate) fn sleepers(&self) -> impl Iterator<Item = (Tick, HostId)> + '_ {
-        let open_max = self.politeness.open_max;
-        self.asleep
-            .iter()
-            .copied()
-            .filter(move |(_, host)| self.hosts[host.index()].open < open_max)
+    /// When the first host wakes or opens that sleeps or is shut.
+    pub(crate) fn next_wake(&self) -> Option<Tick> {
+        let first = [self.asleep.first(), self.opens.first()]
+            .into_iter()
+            .flatten();
+        first.map(|(tick, _)| *tick).min()
     }
 
     /// What is known of a host; of one never met, that it may be contacted.

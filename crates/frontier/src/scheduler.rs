@@ -26,7 +26,7 @@ const MAGIC: [u8; 8] = *b"TSSCHED4";
 pub enum Next {
     /// Ask for this page; report what came of it by `observe`.
     Fetch(PageId),
-    /// Nothing before this tick, unless something is observed first.
+    /// Nothing before this tick, unless something is observed first; perhaps nothing then, either.
     WaitUntil(Tick),
     /// Nothing until something is observed: no page is ranked, or all wait for open requests.
     Empty,
@@ -63,24 +63,12 @@ impl<P: Policy> Scheduler<P> {
             self.refresh(host, now);
             return Next::Fetch(page);
         }
-        let has_queued = |unit| {
-            let mut hosts = self.calendar.group(unit);
-            hosts.any(|host| self.ranking.has_queued(host))
-        };
-        let host_wakes = self.calendar.sleepers().find(|(_, host)| has_queued(*host));
-        let mut shut = self.calendar.shut_hosts();
-        let opens = shut.find(|(_, host)| self.ranking.has_queued(*host));
-        let tick = |(tick, _): (Tick, HostId)| tick;
-        let wakes = [
-            host_wakes.map(tick),
-            opens.map(tick),
-            self.ranking.next_wake(),
-        ];
-        wakes
-            .into_iter()
-            .flatten()
-            .min()
-            .map_or(Next::Empty, Next::WaitUntil)
+        // Whether the host that wakes first has a page to ask for is not looked at: others would have to
+        // be searched for one that has. Whoever waits in vain asks again, once for each host at most.
+        let host_wakes = self.calendar.next_wake();
+        let host_wakes = host_wakes.filter(|_| self.ranking.is_any_queued());
+        let wakes = host_wakes.into_iter().chain(self.ranking.next_wake());
+        wakes.min().map_or(Next::Empty, Next::WaitUntil)
     }
 
     /// Lets time pass: hosts and pages whose time has come are there again. It changes no decision, for

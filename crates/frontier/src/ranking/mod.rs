@@ -378,6 +378,11 @@ impl Ranking {
         }
     }
 
+    /// Whether any page is queued, wherever: O(1).
+    pub fn is_any_queued(&self) -> bool {
+        !self.ready.is_empty() || !self.resting.is_empty()
+    }
+
     /// Whether any page of the host is queued.
     pub fn has_queued(&self, host: HostId) -> bool {
         self.lanes[host.index()].best().is_some()
