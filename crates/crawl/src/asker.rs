@@ -17,12 +17,11 @@
 //! may be sent before the entries that permit it are written.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 
 use turnstone_fetch::{Limits, Turn};
 use turnstone_frontier::{HostId, PageId, Policy, Tick};
 use turnstone_ledger::{Budget, Ledger, LedgerError, SliceNote, Spent, Stop};
-use turnstone_pagestore::{Entry, Hint, Index, Keyer, PageState, Settled, StoreError};
+use turnstone_pagestore::{Entry, Index, Keyer, PageState, StoreError};
 
 use crate::epoch::Epoch;
 use crate::hand_out::{Errand, Job};
@@ -31,17 +30,6 @@ use crate::plan::Plan;
 use crate::robots::Robots;
 use crate::silence::Silences;
 use crate::survey::Survey;
-
-/// Looks on: is told what a policy's surroundings are made of, before the policy hears of it. Pages
-/// have the numbers by which the policy knows them.
-pub trait Onlooker: Send + Sync {
-    /// A page was found.
-    fn found(&self, page: PageId, url: &str);
-    /// A page says that another changed.
-    fn hinted(&self, hint: Hint);
-    /// A page was settled.
-    fn settled(&self, page: PageId, settled: Settled);
-}
 
 /// Why the asker cannot go on. The directory is whole: it can be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -86,8 +74,6 @@ pub struct AskerParts<P> {
     pub epoch: Epoch,
     /// The limits of answers.
     pub limits: Limits,
-    /// Who looks on, if anybody does.
-    pub onlooker: Option<Arc<dyn Onlooker>>,
 }
 
 /// What is to be done after a turn.
@@ -129,7 +115,6 @@ pub struct Asker<P> {
     pub(crate) pacing: Option<Pacing>,
     /// What came of the last slices, the last one last.
     pub(crate) past_slices: VecDeque<SliceNote>,
-    pub(crate) onlooker: Option<Arc<dyn Onlooker>>,
     /// By host, where the pages of a host are counted.
     pub(crate) quotas: HashMap<HostId, Quota>,
     pub(crate) stop: Option<Stop>,
@@ -189,7 +174,6 @@ impl<P: Policy> Asker<P> {
             ledger,
             epoch,
             limits,
-            onlooker,
         } = parts;
         let Moment { tick, wall_ms } = moment;
         let now = tick.max(ledger.index().latest());
@@ -229,7 +213,6 @@ impl<P: Policy> Asker<P> {
             ledger,
             epoch,
             limits,
-            onlooker,
         };
         asker.take_over(session)?;
         Ok(asker)

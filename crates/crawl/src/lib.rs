@@ -55,7 +55,7 @@ mod tell;
 mod verdict;
 
 pub use archive::Copy;
-pub use asker::{AskError, Asker, AskerParts, Done, Moment, Onlooker, Session, Turned};
+pub use asker::{AskError, Asker, AskerParts, Done, Moment, Session, Turned};
 pub use clock::Clock;
 pub use epoch::Epoch;
 pub use hand_out::{Job, Slot};

@@ -420,10 +420,6 @@ impl<P: Policy> Asker<P> {
             depth,
             refused: (class, detail),
         };
-        if let (Some(onlooker), false) = (&self.onlooker, outside) {
-            let number = PageId::from_index(self.ledger.view().len());
-            onlooker.found(number, url.as_str());
-        }
         self.ledger.add(self.now, new)
     }
 

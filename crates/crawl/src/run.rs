@@ -20,7 +20,7 @@ use turnstone_ledger::{Ledger, STOP_NOTE, SliceNote, Stop};
 use turnstone_pagestore::{Capture, PageState, Position, StoreError, Tally, warc};
 
 use crate::archive::Archivist;
-use crate::asker::{AskError, Asker, AskerParts, Onlooker};
+use crate::asker::{AskError, Asker, AskerParts};
 use crate::clock::Clock;
 use crate::keeper::{Batch, Durable, Keeper, SyncError};
 use crate::page::Context;
@@ -61,8 +61,6 @@ pub struct Parts<P> {
     pub clock: Clock,
     /// The WARC files and the 16 bytes that name their records, if pages are to be archived.
     pub archive: Option<(warc::Writer, [u8; 16])>,
-    /// Who looks on, if anybody does.
-    pub onlooker: Option<Arc<dyn Onlooker>>,
 }
 
 /// Why a crawl failed. The directory is whole: it can be resumed.
@@ -157,7 +155,6 @@ impl<P: Policy> Crawl<P> {
             client,
             clock,
             archive,
-            onlooker,
         } = parts;
         plan.tick_us = u64::try_from(clock.span(1).as_micros()).unwrap_or(1000);
         let (told, reports) = mpsc::unbounded_channel();
@@ -189,7 +186,6 @@ impl<P: Policy> Crawl<P> {
             ledger,
             epoch: clock.epoch(),
             limits: context.client.limits().clone(),
-            onlooker,
         };
         let crawl = Self {
             asker: Asker::begin(parts, &session, moment)?,

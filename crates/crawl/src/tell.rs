@@ -14,21 +14,11 @@ impl<P: Policy> Asker<P> {
         links: &[PageId],
         facts: Facts,
     ) {
-        let number = self.ledger.view().inner(page);
-        if let (Some(onlooker), Some(number)) = (&self.onlooker, number) {
-            onlooker.settled(number, settled);
-        }
         self.ledger.settle(self.now, page, settled, links, facts);
     }
 
     /// A page says that another changed since our copy of it was made.
     pub(crate) fn hinted(&mut self, hint: Hint) {
-        let inner = |page| self.ledger.view().inner(page);
-        if let (Some(onlooker), Some(page), Some(by)) =
-            (&self.onlooker, inner(hint.page), inner(hint.by))
-        {
-            onlooker.hinted(Hint { page, by, ..hint });
-        }
         self.ledger.tell(self.now, &Entry::Hint(hint));
     }
 

@@ -65,6 +65,8 @@ pub enum Event<'a> {
     Hinted {
         /// The page.
         page: PageId,
+        /// The page that said so, if it is one of ours.
+        by: Option<PageId>,
     },
     /// A page that nobody linked to may be there: its address was guessed. Told after it was discovered, and
     /// again when the guess is worth more or less than before. Until it is fetched it is no page.

@@ -158,10 +158,22 @@ impl Coverage {
     }
 }
 
-/// The links of pages already fetched, wherever they are kept.
+/// What is known of pages beside events, wherever it is kept. A policy is lent it and keeps none.
 pub trait Links {
     /// The distinct links of a fetched page. Reads into `buffer` only when it must decode.
     fn links_of<'a>(&'a self, page: PageId, buffer: &'a mut Vec<PageId>) -> &'a [PageId];
+
+    /// The links of the copy that a page's latest copy replaced: the same, where links never change.
+    fn old_links_of<'a>(&'a self, page: PageId, buffer: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.links_of(page, buffer)
+    }
+
+    /// A number for the folder that a page lies in: the same for all pages of one folder, and in every
+    /// process. Nothing where pages have no addresses.
+    fn folder_of(&self, page: PageId) -> Option<u64> {
+        let _ = page;
+        None
+    }
 }
 
 /// For policies that never look back.

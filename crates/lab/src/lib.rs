@@ -19,6 +19,5 @@ pub mod replay;
 pub mod report;
 mod requests;
 pub mod serve;
-pub mod stored;
 pub mod table;
 pub mod web;

@@ -145,7 +145,7 @@ impl<P: Policy> Ledger<P> {
     /// Folds a journal from its first entry and insists that every hand-out since the plan is decided
     /// again.
     pub fn replay(store: &Store, terms: &Terms, policy: P) -> Result<Seen<P>, LedgerError> {
-        let state = from_plan(store, terms, policy, Told::Again)?;
+        let state = from_plan(store, terms, policy)?;
         Ok(Seen {
             scheduler: state.scheduler,
             view: state.view,
@@ -345,36 +345,26 @@ fn fold<P: Policy>(
     terms: &Terms,
     make: impl Fn() -> P,
 ) -> Result<(State<P>, bool), LedgerError> {
-    let told = if terms.decides_again() {
-        Told::Again
-    } else {
-        Told::AsNews
-    };
     if let Some((from, state)) = restore(store, &make)
-        && let Ok(state) = run(store, terms, state, from, |_| told)
+        && let Ok(state) = run(store, terms, state, from, |_| Told::Again)
     {
-        return Ok((state, told == Told::Again));
+        return Ok((state, true));
     }
-    match from_plan(store, terms, make(), told) {
+    match from_plan(store, terms, make()) {
         Err(LedgerError::Differs { .. }) => {}
-        other => return Ok((other?, told == Told::Again)),
+        other => return Ok((other?, true)),
     }
     let state = State::new(make(), terms.past);
     let state = run(store, terms, state, Position::FIRST, |_| Told::AsNews)?;
     Ok((state, false))
 }
 
-/// From the first entry: what came before the plan as news, the rest as `told`.
-fn from_plan<P: Policy>(
-    store: &Store,
-    terms: &Terms,
-    policy: P,
-    told: Told,
-) -> Result<State<P>, LedgerError> {
+/// From the first entry: what came before the plan as news, the rest decided again.
+fn from_plan<P: Policy>(store: &Store, terms: &Terms, policy: P) -> Result<State<P>, LedgerError> {
     let plan = plan_at(store);
     let state = State::new(policy, terms.past);
     run(store, terms, state, Position::FIRST, |at| {
-        if at < plan { Told::AsNews } else { told }
+        if at < plan { Told::AsNews } else { Told::Again }
     })
 }
 

@@ -177,9 +177,10 @@ impl<P: Policy> State<P> {
                 };
                 self.observe(&event, tick, links);
             }
-            Entry::Hint(Hint { page, .. }) => {
+            Entry::Hint(Hint { page, by, .. }) => {
                 if let Some(page) = self.view.inner(*page) {
-                    self.observe(&Event::Hinted { page }, tick, links);
+                    let by = self.view.inner(*by);
+                    self.observe(&Event::Hinted { page, by }, tick, links);
                 }
             }
             Entry::Page { .. }

@@ -84,12 +84,6 @@ impl Terms {
         self.question == question || self.question == DISCOVER
     }
 
-    /// Whether a restart decides again what was decided since the plan. `keep` weighs pages by what the
-    /// whole store looks like when a process begins, which the journal does not say.
-    pub fn decides_again(&self) -> bool {
-        self.question != "keep"
-    }
-
     /// How patterns of URLs are budgeted, if they are.
     pub fn budgets(&self) -> Option<(TrapOptions, BudgetOptions)> {
         let trust = self.pattern_trust?;

@@ -170,6 +170,20 @@ impl Links for Viewed<'_> {
         self.view.links(links.iter().copied(), buffer);
         buffer
     }
+
+    fn old_links_of<'a>(&'a self, page: PageId, buffer: &'a mut Vec<PageId>) -> &'a [PageId] {
+        if !self.view.partial {
+            return self.links.old_links_of(page, buffer);
+        }
+        let mut room = self.room.borrow_mut();
+        let links = self.links.old_links_of(self.view.outer(page), &mut room);
+        self.view.links(links.iter().copied(), buffer);
+        buffer
+    }
+
+    fn folder_of(&self, page: PageId) -> Option<u64> {
+        self.links.folder_of(self.view.outer(page))
+    }
 }
 
 #[cfg(test)]

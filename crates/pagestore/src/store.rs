@@ -11,11 +11,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use turnstone_frontier::{self as frontier, HostId, PageId, Tick};
+use turnstone_frontier::{HostId, PageId, Tick};
 
 use crate::checkpoint;
 use crate::disk::Disk;
-use crate::entry::{Entry, Hint, LastCopy, Outcome, Settled, read_before, read_copy};
+use crate::entry::{Entry, Hint, Outcome, Settled};
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::index::{Index, PageState, SEED_NOTE};
@@ -75,12 +75,12 @@ impl<'a> NewPage<'a> {
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
-    journal: Journal,
+    pub(crate) journal: Journal,
     index: Index,
     seen: Arc<Seen>,
     /// Bodies stored by entries that are not yet durable.
     unseen: VecDeque<(Position, [u8; 20], FirstCapture)>,
-    buffer: RefCell<Vec<u8>>,
+    pub(crate) buffer: RefCell<Vec<u8>>,
     torn_bytes: u64,
     _lock: Option<Lock>,
 }
@@ -444,55 +444,6 @@ impl Store {
     pub fn pages_in(&self, state: PageState) -> impl Iterator<Item = PageId> + '_ {
         let pages = (0..self.index.page_count()).map(PageId::from_index);
         pages.filter(move |page| self.index.state(*page) == state)
-    }
-}
-
-impl Store {
-    /// The links as they were known when the journal ended at a position: for folding it again.
-    pub fn links_before(&self, end: Position) -> LinksBefore<'_> {
-        LinksBefore { store: self, end }
-    }
-
-    fn links_before_into(&self, end: Position, page: PageId, links: &mut Vec<PageId>) {
-        links.clear();
-        let mut bytes = self.buffer.borrow_mut();
-        let mut at = self.index.outcome_at(page).unwrap_or_default();
-        while at != Position(0) {
-            let read = self.journal.entry_bytes(at, &mut bytes);
-            let entry = read.unwrap_or_else(|error| panic!("links of page {page}: {error}"));
-            let next = if at >= end {
-                read_before(entry).map(LastCopy::Before)
-            } else {
-                read_copy(entry, links)
-            };
-            at = match next.unwrap_or_else(|error| panic!("links of page {page}: {error}")) {
-                LastCopy::Here => return,
-                LastCopy::Before(before) => before,
-            };
-        }
-    }
-}
-
-impl frontier::Links for Store {
-    /// Reads from the journal. A disk that cannot be read any more ends the process: the crawl
-    /// is on it, whole, and resumes when the disk is back.
-    fn links_of<'a>(&'a self, page: PageId, links: &'a mut Vec<PageId>) -> &'a [PageId] {
-        self.links_before_into(Position(u64::MAX), page, links);
-        links
-    }
-}
-
-/// The links of pages as they were at some place of the journal.
-#[derive(Clone, Copy, Debug)]
-pub struct LinksBefore<'s> {
-    store: &'s Store,
-    end: Position,
-}
-
-impl frontier::Links for LinksBefore<'_> {
-    fn links_of<'a>(&'a self, page: PageId, links: &'a mut Vec<PageId>) -> &'a [PageId] {
-        self.store.links_before_into(self.end, page, links);
-        links
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Tally {
     pub imported_pages: u64,
     /// Fetches that brought a page, again and again where it was fetched again.
     pub fetches: u64,
+    /// Of these, fetches of pages whose links could not all be seen, because a limit cut them.
+    pub cut_fetches: u64,
     /// By HTTP status class: 1xx to 5xx, and other at 0.
     pub statuses: [u64; 6],
     /// Settled pages by class, in the order of the alphabet.
@@ -131,6 +133,7 @@ impl Tally {
             self.imported_pages += u64::from(fetched && first);
         }
         self.fetches += u64::from(fetched);
+        self.cut_fetches += u64::from(fetched && facts.unseen_links > 0);
         if let Some(host) = self.hosts.get_mut(host.index()) {
             host.fetched += u32::from(fetched && first);
             host.failed += u32::from(!fetched && facts.requests > 0);

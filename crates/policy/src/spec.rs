@@ -167,6 +167,22 @@ impl Spec {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// The same policy with a parameter as given here, whatever it was.
+    pub fn with(&self, parameter: &str, value: &str) -> Self {
+        let mut parameters = self.parameters.clone();
+        parameters.retain(|(key, _)| key != parameter);
+        parameters.push((parameter.to_owned(), value.to_owned()));
+        let pairs: Vec<String> = parameters
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        Self {
+            text: format!("{}:{}", self.name, pairs.join(",")),
+            name: self.name.clone(),
+            parameters,
+        }
+    }
+
     /// A parameter read by `read`, or its default.
     pub fn read<T>(
         &self,

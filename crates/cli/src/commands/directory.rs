@@ -12,13 +12,13 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use turnstone_crawl::{Clock, Plan};
 use turnstone_fetch::urls::shown;
-use turnstone_frontier::{PageId, Policy, Tick};
-use turnstone_ledger::{Ledger, Past, STOP_NOTE, Seen};
-use turnstone_pagestore::{Lock, Position, Store};
+use turnstone_frontier::{Coverage, PageId, Policy, Tick};
+use turnstone_ledger::{Ledger, Past, STOP_NOTE, Seen, Terms};
+use turnstone_pagestore::{Lock, PageState, Position, Store};
+use turnstone_questions::Asked;
 
 use crate::commands::crawl::config::{Config, FILE};
-use crate::commands::crawl::policy::Chosen;
-use crate::commands::crawl::{self, plan, seeds};
+use crate::commands::crawl::{plan, policy, seeds};
 use crate::commands::live::view::STATUS_FILE;
 use crate::moment;
 
@@ -29,7 +29,9 @@ const LIVE_FOR: Duration = Duration::from_secs(15);
 pub(crate) struct Directory {
     pub(crate) path: PathBuf,
     pub(crate) store: Store,
-    pub(crate) chosen: Chosen,
+    /// What was asked last, and the terms it was asked on.
+    pub(crate) asked: Asked,
+    terms: Terms,
     pub(crate) plan: Plan,
     /// Who works in it now.
     pub(crate) holder: Option<String>,
@@ -63,13 +65,21 @@ impl Directory {
                 );
             }
         };
-        let chosen = Chosen::read(&config)?;
-        let plan = plan(&config, &seeds(&config)?, chosen.proves())?;
+        let crawled = policy::asked(&config)?;
+        let plan = plan(&config, &seeds(&config)?, crawled.proves())?;
+        let in_force = store.index().plan().and_then(Terms::read);
+        let in_force =
+            in_force.and_then(|terms| Some((Asked::read(&terms.question, &terms.policy)?, terms)));
+        let (asked, terms) = in_force.unwrap_or_else(|| {
+            let terms = plan.terms(crawled.name(), crawled.to_string(), Past::All);
+            (crawled, terms)
+        });
         Ok(Self {
             path: path.to_owned(),
             clock: Clock::resume(store.index(), 1),
             store,
-            chosen,
+            asked,
+            terms,
             plan,
             holder,
         })
@@ -86,23 +96,43 @@ impl Directory {
         })
     }
 
-    /// The scheduler as it was when the journal ended; nothing before there is a seed.
+    /// The scheduler as it was when the journal ended, under the plan that was in force then; nothing
+    /// where nothing can be decided, because there is no seed.
     pub(crate) fn fold(&self) -> anyhow::Result<Option<Seen<Box<dyn Policy>>>> {
-        let seeds = self.store.index().seeds();
-        if seeds.is_empty() {
+        if self.asked.name() == "crawl" && self.store.index().seeds().is_empty() {
             return Ok(None);
         }
-        self.chosen.make(seeds)?;
-        let make = || self.chosen.make_for(&self.store);
+        self.asked.make(&self.store)?;
+        let make = || self.asked.make(&self.store);
         let make = || make().expect("it was made a moment ago");
         Ok(Some(self.fold_with(make)?))
     }
 
     /// The same with a policy whose type is known.
     pub(crate) fn fold_with<P: Policy>(&self, make: impl Fn() -> P) -> anyhow::Result<Seen<P>> {
-        let identity = self.chosen.identity();
-        let terms = self.plan.terms(crawl::QUESTION, identity, Past::All);
-        Ok(Ledger::look(&self.store, &terms, make)?)
+        Ok(Ledger::look(&self.store, &self.terms, make)?)
+    }
+
+    /// What would be proven if links to pages that are gone or refused counted as much as others, as in
+    /// the paper; nothing where there are none, or nothing is proven.
+    pub(crate) fn with_dead_links(&self) -> anyhow::Result<Option<Coverage>> {
+        let index = self.store.index();
+        let dead = index.count(PageState::Gone) + index.count(PageState::Refused);
+        let skips = self
+            .asked
+            .spec
+            .get("gone")
+            .is_none_or(|gone| gone == "skip");
+        if !self.asked.proves() || !skips || dead == 0 || index.seeds().is_empty() {
+            return Ok(None);
+        }
+        let counting = Asked {
+            spec: self.asked.spec.with("gone", "count"),
+            ..self.asked.clone()
+        };
+        let policy = counting.make(&self.store)?;
+        let seen = Ledger::news(&self.store, &self.terms, policy)?;
+        Ok(seen.scheduler.coverage())
     }
 
     /// What a running crawl said of itself a moment ago.

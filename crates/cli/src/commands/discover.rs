@@ -5,17 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use turnstone_crawl::Round;
 use turnstone_frontier::PageId;
 use turnstone_lab::number::{percent, plural, whole};
 use turnstone_lab::table::Table;
-use turnstone_ledger::{DISCOVER, Past, Until};
+use turnstone_ledger::{Past, Until};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
-use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
-use turnstone_policy::explore::Among;
 use turnstone_policy::{Question, Spec};
+use turnstone_questions::Asked;
 
-use super::live::{Asked, ExploreShare, LiveOptions, Watch, ask};
+use super::live::{ExploreShare, LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -68,27 +66,20 @@ impl Discover {
         let before = Store::look(&self.directory)?;
         let stored = before.index().copied_count();
         let budget = super::refresh::budget(&self.budget, stored)?;
-        let question = DISCOVER.to_owned();
-        let asked = Asked {
+        let order = RoundOrder {
             directory: &self.directory,
             options: &self.options,
-            round: Round { question, budget },
-            identity: format!("discover {}{}", self.policy, self.explore.identity()),
+            asked: Asked {
+                explore: self.explore.0,
+                ..Asked::new(Question::Discovery, spec)
+            },
+            budget,
             past: Box::new(|_, _| Ok(Past::All)),
             until: Until::default(),
             survey: None,
             watch: Watch::default(),
         };
-        let answered = ask(asked, |_, config| {
-            let seed = config.random_seed.unwrap_or(1);
-            let question = Discovery {
-                seed,
-                ..Discovery::default()
-            };
-            let policy = discovery::build(&spec, question)?;
-            let policy = self.explore.of(policy, Among::Fetched, seed);
-            Ok(Box::new(NewPagesFirst::new(policy)))
-        })?;
+        let answered = ask(order, Asked::make)?;
         let store = Store::look(&self.directory)?;
         let found = found(&store, &before, answered.began)?;
         let overhead = (found.new > 0).then(|| found.asked as f64 / found.new as f64);

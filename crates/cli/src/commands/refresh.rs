@@ -4,18 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use turnstone_crawl::Round;
 use turnstone_frontier::{Change, Fault, PageId};
 use turnstone_lab::freshness::{self, Freshness};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::stored::StoredPages;
 use turnstone_lab::table::Table;
-use turnstone_ledger::{Past, Until, View};
+use turnstone_ledger::{Past, Until};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
-use turnstone_policy::explore::Among;
-use turnstone_policy::{Question, Spec, changes};
+use turnstone_policy::{Question, Spec};
+use turnstone_questions::Asked;
 
-use super::live::{Asked, ExploreShare, LiveOptions, Watch, ask};
+use super::live::{ExploreShare, LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
@@ -67,24 +65,20 @@ impl Refresh {
         }
         let stored = Store::look(&self.directory)?.index().copied_count();
         let budget = budget(&self.budget, stored)?;
-        let question = "refresh".to_owned();
-        let asked = Asked {
+        let order = RoundOrder {
             directory: &self.directory,
             options: &self.options,
-            round: Round { question, budget },
-            identity: format!("refresh {}{}", self.policy, self.explore.identity()),
+            asked: Asked {
+                explore: self.explore.0,
+                ..Asked::new(Question::Changes, spec)
+            },
+            budget,
             past: Box::new(|_, _| Ok(Past::Stored)),
             until: Until::default(),
             survey: None,
             watch: Watch::default(),
         };
-        let answered = ask(asked, |store, config| {
-            let view = View::stored(store)?;
-            let pages = StoredPages::read(store, &view.numbered())?;
-            let seed = config.random_seed.unwrap_or(1);
-            let policy = changes::build(&spec, &pages, seed)?;
-            Ok(self.explore.of(policy, Among::Known, seed))
-        })?;
+        let answered = ask(order, Asked::make)?;
         let store = Store::look(&self.directory)?;
         let found = self.found(&store, answered.began)?;
         let freshness = freshness::after_round(&store, answered.began, stored)?;

@@ -7,26 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use serde_json::{Value, json};
-use turnstone_crawl::{ALIVE, Round};
+use turnstone_crawl::ALIVE;
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_fetch::urls::host_of;
 use turnstone_frontier::{Chance, Coverage, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::stored::StoredPages;
-use turnstone_ledger::{Past, Stop, Until, View};
-use turnstone_linkgraph::rank::{GraphRank, PageRank};
+use turnstone_ledger::{Past, Stop, Until};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
-use turnstone_policy::changes::Store as _;
 use turnstone_policy::liveness::{
-    self, AliveEstimate, Confidence, Enough, LivenessPolicy, OldCrawl, Sample, SampleBy,
-    SampleSize, Start,
+    self, AliveEstimate, Confidence, Enough, LivenessPolicy, SampleSize,
 };
 use turnstone_policy::{Question, Spec};
+use turnstone_questions::Asked;
 
 use super::crawl;
 use super::crawl::config::Config;
 use super::import::{Import, Other};
-use super::live::{Asked, LiveOptions, Watch, ask};
+use super::live::{LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
@@ -162,14 +159,14 @@ impl Revive {
         };
         let mark = format!("begun {} sample {}", self.policy, self.sample);
         let before = Store::look(&directory)?.index().tally().requests;
-        let asked = Asked {
+        let order = RoundOrder {
             directory: &directory,
             options: &self.options,
-            round: Round {
-                question: "revive".to_owned(),
-                budget: requests.unwrap_or(u64::MAX),
+            asked: Asked {
+                sample: self.sample,
+                ..Asked::new(Question::Liveness, spec)
             },
-            identity: format!("revive {}", self.policy),
+            budget: requests.unwrap_or(u64::MAX),
             past: Box::new(move |store, tick| begin(store, tick, &mark)),
             until: Until {
                 requests: requests.map(|requests| before + requests),
@@ -178,23 +175,9 @@ impl Revive {
             survey: Some(SoftOptions::default()),
             watch,
         };
-        let sample = self.sample;
-        let answered = ask(asked, |store, config| {
-            let view = View::stored(store)?;
-            let pages = StoredPages::read(store, &view.numbered())?;
-            let graph = GraphRank::new(pages.graph(), PageRank::default());
-            let size = sample.of(view.numbered().len());
-            let start = Start {
-                old: Arc::new(OldCrawl::new(Arc::new(graph)).in_folders(pages.directories())),
-                sample: Sample {
-                    by: SampleBy::Random,
-                    size: size.map_err(|error| Usage::of("--sample", error))?,
-                },
-                seed: config.random_seed.unwrap_or(1),
-            };
-            let inner = liveness::build(&spec, &start)?;
+        let answered = ask(order, |asked, store| {
             Ok(Box::new(Watched {
-                inner,
+                inner: asked.survey(store)?,
                 known: known.clone(),
             }))
         })?;

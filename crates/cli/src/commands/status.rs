@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use turnstone_frontier::Coverage;
 use turnstone_lab::number::{duration, whole};
 use turnstone_ledger::SliceNote;
 use turnstone_pagestore::PageState;
@@ -39,6 +40,8 @@ struct Seen<'a> {
     standing: Standing,
     live: Option<Value>,
     proven: Option<Proven>,
+    /// The same with dead links counted, where nobody works on it.
+    with_dead: Option<Coverage>,
     /// The slice that runs, or ran last, where the store is kept current; and the one before.
     slices: [Option<Value>; 2],
 }
@@ -69,6 +72,10 @@ impl<'a> Seen<'a> {
         ];
         Ok(Self {
             standing: directory.standing()?,
+            with_dead: match &live {
+                Some(_) => None,
+                None => directory.with_dead_links()?,
+            },
             directory,
             live,
             proven,
@@ -93,7 +100,8 @@ impl<'a> Seen<'a> {
             "holder": self.directory.holder,
             "stopped_by": stopped_by,
             "seconds": self.seconds(),
-            "policy": self.directory.chosen.spec(),
+            "question": self.directory.asked.name(),
+            "policy": self.directory.asked.spec.to_string(),
             "known": index.known_count(),
             "pages": index.had_count(),
             "states": states,
@@ -106,6 +114,7 @@ impl<'a> Seen<'a> {
             "slice_before": self.slices[1],
         });
         summary::add_counts(&mut document, index.tally(), self.proven);
+        summary::add_dead(&mut document, self.with_dead);
         document
     }
 
@@ -152,6 +161,9 @@ impl<'a> Seen<'a> {
         if let Some(proven) = &self.proven {
             facts.push(("coverage", proven.bar()));
         }
+        if let Some(with_dead) = self.with_dead {
+            facts.push(("", summary::dead_line(with_dead)));
+        }
         if let Some(slice) = &self.slices[0] {
             facts.push(("slice", slice::line(slice)));
             facts.push(("", slice::table(slice)));
@@ -162,7 +174,8 @@ impl<'a> Seen<'a> {
         if let Some(before) = before.as_ref().filter(|before| !same(before)) {
             facts.push(("slice before", slice::line(before)));
         }
-        facts.push(("policy", self.directory.chosen.spec().to_owned()));
+        let asked = &self.directory.asked;
+        facts.push(("policy", format!("{} (for {})", asked.spec, asked.name())));
         facts.push(("sessions", self.sessions()));
         facts.push(("last change", self.directory.utc(index.latest())));
         format!(
@@ -240,6 +253,6 @@ fn live_proof(live: &Value, directory: &Directory) -> Option<Proven> {
     Some(Proven {
         guaranteed: live["guaranteed"].as_f64()?,
         upper_bound: live["upper_bound"].as_f64()?,
-        goal: directory.chosen.goal(),
+        goal: directory.asked.goal_share(),
     })
 }

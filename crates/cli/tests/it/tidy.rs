@@ -14,6 +14,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("pagestore", &["frontier"]),
     ("ledger", &["frontier", "pagestore", "urls"]),
     (
+        "questions",
+        &["frontier", "policy", "linkgraph", "pagestore", "ledger"],
+    ),
+    (
         "crawl",
         &["frontier", "pagestore", "urls", "fetch", "ledger"],
     ),
@@ -34,6 +38,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "pagestore",
             "urls",
             "ledger",
+            "questions",
             "crawl",
         ],
     ),

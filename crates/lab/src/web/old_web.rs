@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use turnstone_frontier::{Chance, HostId, PageId, WholeGraphRank};
 use turnstone_linkgraph::{GraphBuilder, LinkGraph, ReadError, UrlTable};
+use turnstone_policy::changes::paths;
 use turnstone_policy::liveness::OldCrawl;
 
 use super::{GraphWeb, RecordedSite, WebError, WebKind, Words, open_graph, recognise};
-use crate::backtest::changes::paths;
 use crate::history::{History, VersionId};
 
 /// Which pages of a history make up the old crawl.

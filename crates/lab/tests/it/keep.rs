@@ -3,7 +3,9 @@
 
 use tempfile::TempDir;
 use turnstone_frontier::PageId;
-use turnstone_lab::backtest::keep::{Compare, Day, MovingWeb, Outcome, Rules, Total, try_policy};
+use turnstone_lab::backtest::keep::{
+    Announced, Compare, Day, MovingWeb, Outcome, Rules, Total, try_policy,
+};
 use turnstone_lab::generate::history::{HistoryPlan, write_site};
 use turnstone_lab::history::{self, Date, History, Page, Rows, Snapshot, Version, VersionId};
 
@@ -45,6 +47,9 @@ fn two_pages() -> MovingWeb {
     MovingWeb::of(vec![history], 14, Compare::Text)
 }
 
+/// What the front page counts for: 1 of 1 + 1.85, two pages making 2.
+const FRONT: u64 = 701_754;
+
 #[test]
 fn one_request_a_day_finds_the_link_on_its_day_and_the_page_a_day_later() {
     // One page, seven requests a week.
@@ -52,12 +57,14 @@ fn one_request_a_day_finds_the_link_on_its_day_and_the_page_a_day_later() {
         days: 14,
         round_days: 1,
         share: 7.0,
+        hints: Announced::default(),
     };
     for spec in ["uniform", "keep", "interval:initial=1"] {
         let outcome = tried(&two_pages(), spec, rules);
         let exact = Total {
             // One of one for nine days, one of two on the tenth, then both.
             freshness: 18.0 / 19.0,
+            weighted_freshness: (10 * FRONT + 8_000_000) as f64 / (9 * FRONT + 10_000_000) as f64,
             stored_freshness: 1.0,
             new_pages: 1,
             known_share: 1.0,
@@ -73,6 +80,8 @@ fn one_request_a_day_finds_the_link_on_its_day_and_the_page_a_day_later() {
             live: 2,
             fresh: 1,
             stored: 1,
+            live_weight: 2_000_000,
+            fresh_weight: FRONT,
             budget: 1,
             requests: 1,
         };
@@ -87,6 +96,7 @@ fn a_page_that_is_never_stored_is_later_than_all_others() {
         days: 14,
         round_days: 7,
         share: 1.0,
+        hints: Announced::default(),
     };
     let total = tried(&two_pages(), "uniform", rules).together;
     assert_eq!((total.requests, total.known_share), (2, 0.0));
@@ -119,6 +129,31 @@ fn made_up(folder: &TempDir) -> MovingWeb {
 }
 
 #[test]
+fn announced_changes_are_found_sooner() {
+    let folder = TempDir::new().unwrap();
+    let web = made_up(&folder);
+    let rules = |hints| Rules {
+        days: 364,
+        round_days: 1,
+        share: 0.1,
+        hints,
+    };
+    let said = |changes, false_daily| Announced {
+        changes,
+        false_daily,
+    };
+    let fresh = |spec, hints| tried(&web, spec, rules(hints)).together.freshness;
+    let silent = fresh("keep", Announced::default());
+    let told = fresh("keep", said(0.9, 0.0));
+    let lied_to = fresh("keep", said(0.0, 0.2));
+    assert!(told > silent + 0.01, "{told} {silent}");
+    assert!(lied_to > silent - 0.02, "{lied_to} {silent}");
+    // Who does not listen is not helped.
+    let deaf = |hints| fresh("uniform", hints);
+    assert_eq!(deaf(Announced::default()), deaf(said(0.9, 0.0)));
+}
+
+#[test]
 fn keep_is_fresher_finds_more_and_finds_sooner_than_what_crawlers_do() {
     let folder = TempDir::new().unwrap();
     let web = made_up(&folder);
@@ -127,6 +162,7 @@ fn keep_is_fresher_finds_more_and_finds_sooner_than_what_crawlers_do() {
         days: 364,
         round_days: 1,
         share: 0.1,
+        hints: Announced::default(),
     };
     let [keep, uniform, interval] =
         ["keep", "uniform", "interval"].map(|spec| tried(&web, spec, rules));
@@ -227,6 +263,7 @@ fn a_folder_that_returns_is_found_again_with_what_came_with_it() {
         days: 364,
         round_days: 1,
         share: 0.05,
+        hints: Announced::default(),
     };
     let web = folder_that_returns();
     let [keep, uniform] = ["keep", "uniform"].map(|spec| tried(&web, spec, rules).together);

@@ -19,6 +19,7 @@ mod gsb;
 mod link_neighbours;
 mod lists;
 mod neighbourhood;
+pub mod paths;
 mod pooled;
 pub mod rate;
 mod refresh;

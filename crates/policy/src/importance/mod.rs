@@ -14,12 +14,14 @@ mod nodes;
 mod opic;
 mod options;
 mod shares;
+mod standing;
 mod turns;
 
 pub use history::Window;
 pub use opic::Opic;
 pub use options::{NodeKind, OpicOptions, POLICIES, Pay, Select, WhichLinks};
 pub use shares::{Bonus, VirtualEdge, Weight};
+pub use standing::{ENDOWED, Standing};
 
 use crate::spec::{Spec, SpecError};
 

@@ -182,6 +182,7 @@ impl Beliefs {
         let proof = Proof {
             hinted: page.hints > 0,
             changed,
+            expected: exp_gap(rate * usual_days),
             days: days_between(page.seen_at, now),
         };
         self.hints.learn(page.site, proof);

@@ -5,14 +5,18 @@
 //! (1−λ)Δ silent changes a day and gives γ = λΔ + ν hints (Busa-Fekete et al. 2025). The chance
 //! that our copy is still current is then e^(−αt) · (ν/γ)^n after t days with n hints: time without
 //! a hint counts for less where changes are announced, and every hint adds ln(γ/ν) to what has
-//! built up. λ and ν are learnt per site: λ from the changes we found that had been announced, ν
-//! from the hints that had no change behind them. A site that never hinted has λ = 0, and nothing
-//! is different from a site without hints.
+//! built up. ν is learnt per site from the hints that had no change behind them.
+//!
+//! λ is learnt from fetches *without* a hint: changes found there, against those that would be expected
+//! if nothing were announced. To count which of all changes found had been announced looks simpler and is
+//! wrong: pages with hints are fetched first, so nearly every change found is an announced one, silent
+//! changes are looked for ever less, and never found. A site whose hints were never proved has λ = 0, and
+//! nothing is different from a site without hints.
 //!
 //! Where we depart: the paper values a page by series over the hints still to come; we put what
 //! has built up into the value for pages without hints.
 //!
-//! Cost: O(1) a fetch; 32 bytes a site.
+//! Cost: O(1) a fetch; 40 bytes a site.
 
 use std::io;
 
@@ -35,8 +39,9 @@ struct Site {
     /// Fetches after a hint, and how many of them found a change.
     hinted: f64,
     true_hints: f64,
-    /// Changes found.
-    changes: f64,
+    /// Changes found by fetches without a hint, and how many were expected there.
+    silent: f64,
+    expected: f64,
     /// Days for which copies were watched.
     days: f64,
 }
@@ -47,11 +52,16 @@ pub(super) struct Hints {
     sites: Vec<Site>,
 }
 
+/// A [`Site`] as it is saved.
+type SavedSite = ((f64, f64), ((f64, f64), f64));
+
 /// What a fetch said about the hints before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proof {
     pub(super) hinted: bool,
     pub(super) changed: bool,
+    /// The chance of a change, if nothing were announced.
+    pub(super) expected: f64,
     pub(super) days: f64,
 }
 
@@ -63,17 +73,21 @@ impl Hints {
         }
         let seen = &mut self.sites[site as usize];
         seen.days += proof.days;
-        seen.changes += f64::from(u8::from(proof.changed));
+        let changed = f64::from(u8::from(proof.changed));
         if proof.hinted {
             seen.hinted += 1.0;
-            seen.true_hints += f64::from(u8::from(proof.changed));
+            seen.true_hints += changed;
+        } else {
+            seen.silent += changed;
+            seen.expected += proof.expected;
         }
     }
 
     /// The share of changes that are announced. None are until a hint was proven.
     pub(super) fn recall(&self, site: u32) -> f64 {
         let seen = self.site(site);
-        seen.true_hints / (seen.changes + DOUBT)
+        let silent = ((seen.silent + DOUBT) / (seen.expected + DOUBT)).min(1.0);
+        (1.0 - silent) * seen.true_hints / (seen.true_hints + DOUBT)
     }
 
     /// False hints a day and page.
@@ -104,20 +118,21 @@ impl Hints {
     }
 
     pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let sites: Vec<((f64, f64), (f64, f64))> = self
+        let sites: Vec<SavedSite> = self
             .sites
             .iter()
-            .map(|s| ((s.hinted, s.true_hints), (s.changes, s.days)))
+            .map(|s| ((s.hinted, s.true_hints), ((s.silent, s.expected), s.days)))
             .collect();
         sites.save(out)
     }
 
     pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let sites: Vec<((f64, f64), (f64, f64))> = Restore::restore(saved)?;
-        let site = |((hinted, true_hints), (changes, days))| Site {
+        let sites: Vec<SavedSite> = Restore::restore(saved)?;
+        let site = |((hinted, true_hints), ((silent, expected), days))| Site {
             hinted,
             true_hints,
-            changes,
+            silent,
+            expected,
             days,
         };
         self.sites = sites.into_iter().map(site).collect();

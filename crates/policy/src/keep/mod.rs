@@ -8,8 +8,8 @@
 //! to bring; [`Uniform`](baseline::Uniform) and [`Interval`](baseline::Interval) are what crawlers do
 //! today, for comparison.
 //!
-//! The driver discovers every page it knows, reports every fetch with its links, and stops handing
-//! out at the round's budget.
+//! The driver discovers every page it knows, reports every fetch with its links, lends what it knows of
+//! folders and links, and stops handing out at the round's budget.
 
 mod accounts;
 pub mod baseline;
@@ -17,6 +17,7 @@ mod beliefs;
 mod bursts;
 mod choice;
 mod hints;
+mod lists;
 mod page;
 mod policy;
 mod rates;
@@ -26,40 +27,12 @@ mod settings;
 mod sources;
 mod steady;
 
-use std::sync::Arc;
-
-use turnstone_frontier::{PageId, Policy};
+use turnstone_frontier::Policy;
 
 use crate::catalog::{ParameterInfo, PolicyInfo, Question};
 use crate::spec::{Spec, SpecError};
 pub use policy::Keep;
 pub use settings::Settings;
-
-/// What a driver knows of pages beside their events.
-pub trait Surroundings: Send + Sync {
-    /// The directory of a page, by a number of its own: pages of one directory are expected to
-    /// change alike. Asked once, when the page is discovered. A page must have the same number in
-    /// every process that opens the crawl, so number directories in the order of their first pages.
-    /// For a page without, those that the same page first linked to are taken together.
-    fn group(&self, page: PageId) -> Option<u32>;
-
-    /// What a page matters, 1 being the average. Asked at every round; where decisions are to be
-    /// made again from a journal it must answer as it did then.
-    fn importance(&self, page: PageId) -> f64 {
-        let _ = page;
-        1.0
-    }
-}
-
-/// Nothing is known but events.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nowhere;
-
-impl Surroundings for Nowhere {
-    fn group(&self, _: PageId) -> Option<u32> {
-        None
-    }
-}
 
 /// The catalogue entries.
 pub const POLICIES: &[PolicyInfo] = &[
@@ -69,7 +42,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "one budget split among coverage, refresh, discovery and re-tests by their gain",
         paper: "ours: crawl values (Olston and Pandey 2008), hints (Busa-Fekete et al. 2025), \
                 posteriors of sources (2023), one currency",
-        cost: "O(pages) per round, O(links) per fetch, 60 bytes per page",
+        cost: "O(pages) per round, O(links) per fetch, 80 bytes per page",
         parameters: settings::PARAMETERS,
     },
     PolicyInfo {
@@ -108,14 +81,10 @@ pub const POLICIES: &[PolicyInfo] = &[
 ];
 
 /// Makes the policy that a spec names.
-pub fn build(
-    spec: &Spec,
-    surroundings: Arc<dyn Surroundings>,
-    seed: u64,
-) -> Result<Box<dyn Policy>, SpecError> {
+pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Policy>, SpecError> {
     let info = spec.find(Question::Keep)?;
     Ok(match info.name {
-        "keep" => Box::new(Keep::new(Settings::read(spec)?, surroundings, seed)),
+        "keep" => Box::new(Keep::new(Settings::read(spec)?, seed)),
         "uniform" => Box::new(baseline::InTurn::new(baseline::Uniform)),
         "interval" => {
             let share = |name, default| {
@@ -143,5 +112,5 @@ pub fn build(
 
 /// Whether a spec can be built.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    build(spec, Arc::new(Nowhere), 1).map(|_| ())
+    build(spec, 1).map(|_| ())
 }

@@ -7,26 +7,26 @@
 //! another policy) in the arm that fits the page.
 //!
 //! Cost: O(pages) a round with one or two exponentials a page; O(links + weeks) a fetch; 60 bytes a
-//! page, the entry in the ranking not counted.
-//! Invariant: every answered request of a round is booked in exactly one arm. Nothing but the
-//! events, the surroundings and the seed decides.
+//! page, the entry in the ranking and 17 bytes for importance not counted.
+//! Invariant: every answered request of a round is booked in exactly one arm. Nothing but the events,
+//! what is known of pages' links and folders when they are told, and the seed decides.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 
 use turnstone_frontier::{
     Arm, Change, Event, Fault, Links, PageId, Place, Policy, Rank, Ranking, Restore, Save, Split,
     Tick, corrupt,
 };
 
-use super::Surroundings;
 use super::accounts::{Accounts, Booking, Planned};
 use super::beliefs::{AS_SAID, Beliefs, Verdict};
 use super::choice::{Best, Candidate};
+use super::lists::Lists;
 use super::page::{Have, Page};
 use super::recall::{Gone, RECALLED_EACH, is_lost};
 use super::settings::Settings;
+use crate::importance::Standing;
 
 /// Pages that a floor pays for rank from here on.
 const FLOOR: Rank = 1 << 62;
@@ -41,6 +41,13 @@ const MARGIN_LEAST: u64 = 16;
 const REST_MS: u64 = 3_600_000;
 const REST_TIMES_MAX: u8 = 5;
 
+/// Importance is passed on as soon as it is a tenth of what a page begins with: what is worth asking for
+/// is not known better than that.
+const EXACTNESS: u32 = 10;
+/// Links along which importance is passed on after each answer, and by page at each round.
+const LINKS_AN_ANSWER: usize = 256;
+const LINKS_A_PAGE: usize = 4;
+
 /// What a group is: pages of one site, and of one directory or first linked to by one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct GroupKey {
@@ -50,17 +57,18 @@ struct GroupKey {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum By {
-    /// A directory of the surroundings.
-    Directory(u32),
+    /// A folder, by its number.
+    Folder(u64),
     /// A page that first linked to them.
     Source(u32),
 }
 
 /// The policy.
 pub struct Keep {
-    surroundings: Arc<dyn Surroundings>,
     seed: u64,
     beliefs: Beliefs,
+    standing: Standing,
+    lists: Lists,
     accounts: Accounts,
     pages: Vec<Page>,
     groups: BTreeMap<GroupKey, u32>,
@@ -73,11 +81,12 @@ pub struct Keep {
 
 impl Keep {
     /// A policy with these settings. The seed breaks ties.
-    pub fn new(settings: Settings, surroundings: Arc<dyn Surroundings>, seed: u64) -> Self {
+    pub fn new(settings: Settings, seed: u64) -> Self {
         Self {
-            surroundings,
             seed,
             beliefs: Beliefs::new(settings),
+            standing: Standing::new(EXACTNESS),
+            lists: Lists::default(),
             accounts: Accounts::new(settings.floors),
             pages: Vec::new(),
             groups: BTreeMap::new(),
@@ -87,13 +96,21 @@ impl Keep {
         }
     }
 
-    fn discover(&mut self, page: PageId, site: u32) {
+    fn discover(&mut self, page: PageId, site: u32, folder: Option<u64>) {
         assert_eq!(page.index(), self.pages.len(), "page ids are dense");
-        let group = match self.surroundings.group(page) {
-            Some(directory) => self.group(site, By::Directory(directory)),
+        let group = match folder {
+            Some(folder) => self.group(site, By::Folder(folder)),
             None => Page::NONE,
         };
         self.pages.push(Page::new(site, group));
+        self.standing.know();
+    }
+
+    /// What a page matters: 1 is the average, and all that counts where importance does not.
+    fn weight(&self, page: PageId) -> f64 {
+        let dial = self.beliefs.settings.importance;
+        let counts = self.lists.counts(page, self.standing.of(page));
+        1.0 + dial * (counts - 1.0)
     }
 
     fn group(&mut self, site: u32, by: By) -> u32 {
@@ -157,7 +174,7 @@ impl Keep {
             let Some(worth) = worth else { continue };
             let page = PageId::from_index(index);
             offer(Candidate {
-                worth: worth.days * self.surroundings.importance(page),
+                worth: worth.days * self.weight(page),
                 lot: lot(self.seed, page),
                 page,
                 arm: worth.arm,
@@ -314,7 +331,7 @@ impl Keep {
         let worth = self.beliefs.worth(page, 0.0, now, &AS_SAID);
         if let Some(worth) = worth.filter(|_| page.arm.is_none()) {
             let candidate = Candidate {
-                worth: worth.days * self.surroundings.importance(id),
+                worth: worth.days * self.weight(id),
                 lot: 0,
                 page: id,
                 arm: worth.arm,
@@ -374,18 +391,28 @@ fn lot(seed: u64, page: PageId) -> u32 {
 }
 
 /// A [`GroupKey`] as it is saved: its site; whether it goes by a source, and by which.
-type SavedKey = (u32, (bool, u32));
+type SavedKey = (u32, (bool, u64));
 
 impl Policy for Keep {
-    fn observe(&mut self, event: &Event<'_>, now: Tick, _: &dyn Links, ranking: &mut Ranking) {
+    fn observe(&mut self, event: &Event<'_>, now: Tick, known: &dyn Links, ranking: &mut Ranking) {
         match *event {
-            Event::Discovered { page, host, .. } => self.discover(page, host.0),
-            Event::Round { round, budget } => self.begin(round, budget, now, ranking),
+            Event::Discovered { page, host, .. } => {
+                self.discover(page, host.0, known.folder_of(page));
+            }
+            Event::Round { round, budget } => {
+                self.standing.work(LINKS_A_PAGE * self.pages.len(), known);
+                self.begin(round, budget, now, ranking);
+            }
             Event::Fetched {
                 page,
                 change,
                 links,
-            } => self.settle(page, Answer::Page { change, links }, now, ranking),
+            } => {
+                self.lists.fetched(page, change, self.standing.of(page));
+                self.standing.fetched(page, links, known);
+                self.standing.work(LINKS_AN_ANSWER, known);
+                self.settle(page, Answer::Page { change, links }, now, ranking);
+            }
             // A page that stands for another is no longer there itself.
             Event::Moved { page, .. }
             | Event::Failed {
@@ -400,9 +427,12 @@ impl Policy for Keep {
                 page,
                 fault: Fault::Refused,
             } => self.settle(page, Answer::Refused, now, ranking),
-            Event::Hinted { page } => {
+            Event::Hinted { page, by } => {
                 let hints = &mut self.pages[page.index()].hints;
                 *hints = hints.saturating_add(1);
+                if let Some(by) = by {
+                    self.lists.hinted(page, by);
+                }
             }
             Event::Unseen { .. } | Event::Held { .. } | Event::Guessed { .. } => {}
         }
@@ -422,14 +452,16 @@ impl Policy for Keep {
         (self.groups.len() as u64).save(out)?;
         for (key, number) in &self.groups {
             let by = match key.by {
-                By::Directory(of) => (false, of),
-                By::Source(of) => (true, of),
+                By::Folder(of) => (false, of),
+                By::Source(of) => (true, u64::from(of)),
             };
             ((key.site, by), *number).save(out)?;
         }
         self.queued.save(out)?;
         self.unclaimed.save(out)?;
         self.beliefs.save(out)?;
+        self.standing.save(out)?;
+        self.lists.save(out)?;
         self.accounts.save(out)
     }
 
@@ -438,8 +470,8 @@ impl Policy for Keep {
         let groups: Vec<(SavedKey, u32)> = Restore::restore(saved)?;
         let key = |(site, (is_source, of)): SavedKey| {
             let by = match is_source {
-                false => By::Directory(of),
-                true => By::Source(of),
+                false => By::Folder(of),
+                true => By::Source(of as u32),
             };
             GroupKey { site, by }
         };
@@ -458,6 +490,11 @@ impl Policy for Keep {
             return Err(corrupt("pages that do not add up"));
         }
         self.beliefs.restore(saved)?;
+        self.standing = Restore::restore(saved)?;
+        self.lists.restore(saved)?;
+        if self.standing.known() != known {
+            return Err(corrupt("importance of pages that are not known"));
+        }
         self.accounts.restore(saved)
     }
 }

@@ -27,6 +27,8 @@ pub struct Settings {
     pub pool: f64,
     /// What the usual weighs against a week's changes, in changes.
     pub burst: f64,
+    /// Between all pages alike (0) and each by its importance (1).
+    pub importance: f64,
 }
 
 impl Default for Settings {
@@ -40,6 +42,7 @@ impl Default for Settings {
             lasting_days: 60.0,
             pool: 0.5,
             burst: 1.0,
+            importance: 1.0,
         }
     }
 }
@@ -101,6 +104,11 @@ pub(super) const PARAMETERS: &[ParameterInfo] = &[
         default: "1",
         meaning: "what an ordinary week weighs against the changes seen in one, in changes",
     },
+    ParameterInfo {
+        name: "importance",
+        default: "1",
+        meaning: "what a page counts for: from 0, all alike, to 1, each by the links to it",
+    },
 ];
 
 impl Settings {
@@ -148,6 +156,13 @@ impl Settings {
             lasting_days: above("lasting", usual.lasting_days)?,
             pool: above("pool", usual.pool)?,
             burst: above("burst", usual.burst)?,
+            importance: number(
+                spec,
+                "importance",
+                usual.importance,
+                "a number from 0 to 1",
+                |dial| (0.0..=1.0).contains(&dial),
+            )?,
         })
     }
 

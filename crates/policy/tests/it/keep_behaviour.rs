@@ -1,18 +1,18 @@
 //! What `keep` does where one can say beforehand what is right.
 
-use std::sync::Arc;
-
 use turnstone_frontier::{
-    Arm, Change, Event, Fault, HostId, Next, NoLinks, PageId, Policy, Politeness, Reason,
-    Scheduler, Tick,
+    Arm, Change, Event, Fault, HostId, Next, PageId, Policy, Politeness, Reason, Scheduler, Tick,
 };
 use turnstone_policy::keep;
+
+use crate::keep_web::Lent;
 
 const DAY: u64 = 86_400_000;
 
 /// A store that is told what happens, day by day.
 struct Told {
     scheduler: Scheduler<Box<dyn Policy>>,
+    lent: Lent,
     pages: u32,
     rounds: u32,
     day: u64,
@@ -20,9 +20,10 @@ struct Told {
 
 impl Told {
     fn new(spec: &str) -> Self {
-        let policy = keep::build(&spec.parse().unwrap(), Arc::new(keep::Nowhere), 1).unwrap();
+        let policy = keep::build(&spec.parse().unwrap(), 1).unwrap();
         Self {
             scheduler: Scheduler::new(policy, Politeness::OFF),
+            lent: Lent::default(),
             pages: 0,
             rounds: 0,
             day: 0,
@@ -31,7 +32,7 @@ impl Told {
 
     fn tell(&mut self, event: &Event<'_>) {
         self.scheduler
-            .observe(event, Tick(self.day * DAY), &NoLinks);
+            .observe(event, Tick(self.day * DAY), &self.lent);
     }
 
     /// So many more pages of a site, by their numbers.
@@ -39,6 +40,7 @@ impl Told {
         let first = self.pages;
         for page in first..first + count {
             let (page, host) = (PageId(page), HostId(site));
+            self.lent.know(None);
             self.tell(&Event::Discovered {
                 page,
                 host,
@@ -56,6 +58,7 @@ impl Told {
             Change::Unchanged
         };
         let page = PageId(page);
+        self.lent.fetched(page, links);
         self.tell(&Event::Fetched {
             page,
             change,
@@ -70,7 +73,8 @@ impl Told {
     }
 
     fn hint(&mut self, page: u32) {
-        self.tell(&Event::Hinted { page: PageId(page) });
+        let page = PageId(page);
+        self.tell(&Event::Hinted { page, by: None });
     }
 
     fn round(&mut self, budget: u64) {

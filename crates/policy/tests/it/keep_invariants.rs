@@ -1,10 +1,8 @@
 //! What must hold for every policy that keeps a store, whatever the web does.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 use turnstone_frontier::{Arm, Policy, Reason, Scheduler, Split};
-use turnstone_policy::keep::{self, Surroundings};
+use turnstone_policy::keep;
 use turnstone_policy::{Question, Spec, catalog};
 
 use crate::keep_web::{Keeping, MovingWeb, Told, moving_web};
@@ -18,12 +16,12 @@ const SPECS: &[&str] = &[
     "interval:shrink=0.5,grow=0.1,initial=7",
 ];
 
-fn policy(spec: &str, surroundings: Arc<dyn Surroundings>) -> Box<dyn Policy> {
-    keep::build(&spec.parse::<Spec>().unwrap(), surroundings, 1).unwrap()
+fn policy(spec: &str) -> Box<dyn Policy> {
+    keep::build(&spec.parse::<Spec>().unwrap(), 1).unwrap()
 }
 
 fn start<'a>(spec: &str, web: &'a MovingWeb) -> Keeping<'a> {
-    Keeping::start(web, |surroundings| policy(spec, surroundings))
+    Keeping::start(web, policy(spec))
 }
 
 /// What a split must be after a round began, or within it.
@@ -109,8 +107,7 @@ proptest! {
             }
             let mut saved = Vec::new();
             killed.scheduler.save(&mut saved).unwrap();
-            let places = Arc::clone(&killed.places) as Arc<dyn Surroundings>;
-            let restored = Scheduler::restore(policy(spec, places), &mut saved.as_slice()).unwrap();
+            let restored = Scheduler::restore(policy(spec), &mut saved.as_slice()).unwrap();
             let mut again = Vec::new();
             restored.save(&mut again).unwrap();
             prop_assert_eq!(&saved, &again, "{}", spec);
@@ -131,7 +128,7 @@ proptest! {
             let mut saved = Vec::new();
             crawl.scheduler.policy().save(&mut saved).unwrap();
             let at = at.index(saved.len());
-            let fresh = || policy(spec, Arc::new(keep::Nowhere));
+            let fresh = || policy(spec);
             prop_assert!(fresh().restore(&mut &saved[..at]).is_err(), "{} cut at {}", spec, at);
             saved[at] ^= 1 << bit;
             let _ = fresh().restore(&mut saved.as_slice());

@@ -75,11 +75,17 @@ struct Model {
     first: (f64, f64),
     first_by_site: BTreeMap<u32, (f64, f64)>,
     /// By site: fetches after a hint, those that found a change, changes, days.
-    hints: BTreeMap<u32, [f64; 4]>,
+    hints: BTreeMap<u32, [f64; 5]>,
     /// By arm: expected, came, spent, all fading.
     arms: [[f64; 3]; 4],
     has_begun: bool,
     unclaimed: usize,
+}
+
+fn add_all(sums: &mut [f64; 5], more: [f64; 5]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
+    }
 }
 
 fn add(to: &mut (f64, f64), what: (f64, f64)) {
@@ -174,9 +180,9 @@ impl Model {
     }
 
     fn built_up(&self, page: &Page, expected: f64, rate: f64) -> f64 {
-        let [hinted, proven, changes, days] =
+        let [hinted, proven, quiet, awaited, days] =
             self.hints.get(&page.site).copied().unwrap_or_default();
-        let recall = proven / (changes + 2.0);
+        let recall = (1.0 - ((quiet + 2.0) / (awaited + 2.0)).min(1.0)) * proven / (proven + 2.0);
         let silent = (1.0 - recall) * expected;
         if page.hints == 0.0 {
             return silent;
@@ -272,11 +278,12 @@ impl Model {
             }
         }
         let hints = self.hints.entry(page.site).or_default();
-        let hinted = f64::from(u8::from(page.hints > 0.0));
-        hints[0] += hinted;
-        hints[1] += if changed { hinted } else { 0.0 };
-        hints[2] += f64::from(u8::from(changed));
-        hints[3] += now - page.seen;
+        let one = f64::from(u8::from(changed));
+        if page.hints > 0.0 {
+            add_all(hints, [1.0, one, 0.0, 0.0, now - page.seen]);
+        } else {
+            add_all(hints, [0.0, 0.0, one, gap(rate * usual), now - page.seen]);
+        }
     }
 
     /// Takes in an answer: whether it was there, whether it changed, and the pages found.
@@ -453,8 +460,9 @@ proptest! {
 
     #[test]
     fn every_page_is_worth_what_its_history_says(web in moving_web(), fault_every in 3usize..12) {
-        let spec: Spec = "keep".parse().unwrap();
-        let mut crawl = Keeping::start(&web, |places| keep::build(&spec, places, 1).unwrap());
+        // What pages count for has a reference of its own.
+        let spec: Spec = "keep:importance=0".parse().unwrap();
+        let mut crawl = Keeping::start(&web, keep::build(&spec, 1).unwrap());
         crawl.fault_every = fault_every;
         while crawl.step() {
             let Some(&(day, Told::Round { budget })) = crawl.told.last() else {

@@ -1,12 +1,9 @@
 //! Random small webs that move from round to round, and a driver that keeps a store of one.
 
-use std::sync::{Arc, RwLock};
-
 use proptest::prelude::*;
 use turnstone_frontier::{
-    Arm, Change, Event, Fault, HostId, Next, NoLinks, PageId, Policy, Politeness, Scheduler, Tick,
+    Arm, Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
-use turnstone_policy::keep::Surroundings;
 
 /// A day, in ticks.
 pub(crate) const DAY: u64 = 86_400_000;
@@ -69,13 +66,36 @@ pub(crate) fn moving_web() -> impl Strategy<Value = MovingWeb> {
     })
 }
 
-/// The directories of discovered pages.
-#[derive(Debug, Default)]
-pub(crate) struct Places(pub(crate) RwLock<Vec<Option<u32>>>);
+/// What a driver lends: the folders of discovered pages, and the links of their last two copies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lent {
+    pub(crate) folders: Vec<Option<u64>>,
+    links: Vec<[Vec<PageId>; 2]>,
+}
 
-impl Surroundings for Places {
-    fn group(&self, page: PageId) -> Option<u32> {
-        self.0.read().unwrap()[page.index()]
+impl Lent {
+    pub(crate) fn know(&mut self, folder: Option<u64>) {
+        self.folders.push(folder);
+        self.links.push([Vec::new(), Vec::new()]);
+    }
+
+    pub(crate) fn fetched(&mut self, page: PageId, links: &[PageId]) {
+        let copies = &mut self.links[page.index()];
+        copies[1] = std::mem::replace(&mut copies[0], links.to_vec());
+    }
+}
+
+impl Links for Lent {
+    fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        &self.links[page.index()][0]
+    }
+
+    fn old_links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        &self.links[page.index()][1]
+    }
+
+    fn folder_of(&self, page: PageId) -> Option<u64> {
+        self.folders[page.index()]
     }
 }
 
@@ -112,7 +132,7 @@ pub(crate) enum Told {
 pub(crate) struct Keeping<'a> {
     web: &'a MovingWeb,
     pub(crate) scheduler: Scheduler<Box<dyn Policy>>,
-    pub(crate) places: Arc<Places>,
+    pub(crate) lent: Lent,
     /// By page of the web: its number for the policy.
     numbers: Vec<Option<usize>>,
     /// By number for the policy: the page.
@@ -131,16 +151,11 @@ pub(crate) struct Keeping<'a> {
 }
 
 impl<'a> Keeping<'a> {
-    pub(crate) fn start(
-        web: &'a MovingWeb,
-        make: impl FnOnce(Arc<dyn Surroundings>) -> Box<dyn Policy>,
-    ) -> Self {
-        let places = Arc::new(Places::default());
-        let policy = make(Arc::clone(&places) as Arc<dyn Surroundings>);
+    pub(crate) fn start(web: &'a MovingWeb, policy: Box<dyn Policy>) -> Self {
         let mut keeping = Self {
             web,
             scheduler: Scheduler::new(policy, Politeness::OFF),
-            places,
+            lent: Lent::default(),
             numbers: vec![None; web.site_of.len()],
             pages: Vec::new(),
             copies: vec![0; web.site_of.len()],
@@ -168,7 +183,7 @@ impl<'a> Keeping<'a> {
 
     fn tell(&mut self, told: Told, event: &Event<'_>) {
         self.told.push((self.day, told));
-        self.scheduler.observe(event, self.now(), &NoLinks);
+        self.scheduler.observe(event, self.now(), &self.lent);
     }
 
     fn discover(&mut self, page: usize) -> usize {
@@ -179,7 +194,7 @@ impl<'a> Keeping<'a> {
         self.numbers[page] = Some(number);
         self.pages.push(page);
         let (site, directory) = (self.web.site_of[page], self.web.directory_of[page]);
-        self.places.0.write().unwrap().push(directory);
+        self.lent.know(directory.map(u64::from));
         let event = Event::Discovered {
             page: PageId::from_index(number),
             host: HostId(site),
@@ -215,6 +230,7 @@ impl<'a> Keeping<'a> {
             _ => Change::Changed,
         };
         let ids: Vec<PageId> = links.iter().map(|link| PageId::from_index(*link)).collect();
+        self.lent.fetched(id, &ids);
         let event = Event::Fetched {
             page: id,
             change,
@@ -249,6 +265,7 @@ impl<'a> Keeping<'a> {
         if let Some(page) = self.numbers[hinted] {
             let event = Event::Hinted {
                 page: PageId::from_index(page),
+                by: None,
             };
             self.tell(Told::Hinted { page }, &event);
         }

@@ -6,7 +6,6 @@
 //! something, live and predicted differ, and that is what the comparison is for.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use turnstone_crawl::Plan;
 use turnstone_fetch::Url;
@@ -16,14 +15,10 @@ use turnstone_frontier::{
     Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
 use turnstone_lab::serve::Handle;
-use turnstone_lab::stored::StoredPages;
 use turnstone_ledger::{DISCOVER as DISCOVER_QUESTION, Ledger, Past, View};
-use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Key, Store};
-use turnstone_policy::changes::Store as _;
-use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
-use turnstone_policy::liveness::{self, OldCrawl, Sample, SampleBy, SampleSize, Start};
-use turnstone_policy::{Spec, changes};
+use turnstone_policy::Question;
+use turnstone_questions::Asked;
 
 use super::record::{Record, When};
 use super::{Command, Round, What};
@@ -71,7 +66,6 @@ pub(crate) fn predict(
     live: &Round,
     draw: Draw<'_>,
 ) -> anyhow::Result<Round> {
-    let seed = draw.seed;
     let store = oracle.store;
     let (question, budget, past) = match command {
         Command::Revive(requests) => (
@@ -82,22 +76,17 @@ pub(crate) fn predict(
         Command::Discover(budget) => (DISCOVER_QUESTION, budget, Past::All),
         Command::Refresh(budget) => ("refresh", budget, Past::Stored),
     };
-    let policy: Box<dyn Policy> = match command {
-        Command::Revive(_) => liveness_policy(store, seed)?,
-        Command::Discover(_) => {
-            let question = Discovery {
-                seed,
-                ..Discovery::default()
-            };
-            let policy = discovery::build(&draw.discover_policy.parse()?, question)?;
-            Box::new(NewPagesFirst::new(policy))
-        }
-        Command::Refresh(_) => {
-            let view = View::stored(store)?;
-            let pages = StoredPages::read(store, &view.numbered())?;
-            changes::build(&REFRESH.parse()?, &pages, seed)?
-        }
+    let (asked, spec) = match command {
+        Command::Revive(_) => (Question::Liveness, REVIVE),
+        Command::Discover(_) => (Question::Discovery, draw.discover_policy),
+        Command::Refresh(_) => (Question::Changes, REFRESH),
     };
+    let asked = Asked {
+        random_seed: draw.seed,
+        sample: REVIVE_SAMPLE.parse()?,
+        ..Asked::new(asked, spec.parse()?)
+    };
+    let policy = asked.make(store)?;
     let terms = oracle.plan.terms(question, question, past);
     let folded = Ledger::news(store, &terms, policy)?;
     let mut lab = Lab {
@@ -121,23 +110,6 @@ pub(crate) fn predict(
         Command::Revive(Some(_)) => Some(live.pages.len() as u64),
         Command::Revive(None) | Command::Discover(_) | Command::Refresh(_) => None,
     })
-}
-
-fn liveness_policy(store: &Store, seed: u64) -> anyhow::Result<Box<dyn Policy>> {
-    let view = View::stored(store)?;
-    let pages = StoredPages::read(store, &view.numbered())?;
-    let graph = GraphRank::new(pages.graph(), PageRank::default());
-    let spec: Spec = REVIVE.parse()?;
-    let size: SampleSize = REVIVE_SAMPLE.parse()?;
-    let start = Start {
-        old: Arc::new(OldCrawl::new(Arc::new(graph)).in_folders(pages.directories())),
-        sample: Sample {
-            by: SampleBy::Random,
-            size: size.of(view.numbered().len())?,
-        },
-        seed,
-    };
-    Ok(Box::new(liveness::build(&spec, &start)?))
 }
 
 /// By page of the store: the recorded page at its address.

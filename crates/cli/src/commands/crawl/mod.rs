@@ -20,7 +20,6 @@ use turnstone_ledger::{Ledger, Opened, Past, Stop, Until, adopt, flips, sow};
 use turnstone_pagestore::{PageState, Store};
 
 use self::config::Config;
-use self::policy::Chosen;
 use super::directory::Directory;
 use super::live;
 use crate::exit::{Exit, Usage};
@@ -69,9 +68,9 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         hosts_file,
         clock_scale,
     } = order;
-    let chosen = Chosen::read(config)?;
+    let asked = policy::asked(config)?;
     let seeds = seeds(config)?;
-    let mut plan = plan(config, &seeds, chosen.proves())?;
+    let mut plan = plan(config, &seeds, asked.proves())?;
     let until = plan.until;
     if config.contact.is_none() && hosts_file.is_none() {
         need_contact(&seeds)?;
@@ -104,14 +103,14 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     let runtime = live::runtime()?;
     let summary = runtime.block_on(async {
         let archive = live::archive(directory, &store, config)?;
-        chosen.make(store.index().seeds())?;
+        asked.make(&store)?;
         let (ledger, opened) = Ledger::open(
             store,
-            plan.terms(QUESTION, chosen.identity(), Past::All),
+            plan.terms(asked.name(), asked.to_string(), Past::All),
             false,
             clock.now(),
             |store| flips(store, &plan.scope),
-            |store| chosen.make_for(store).expect("it was made a moment ago"),
+            |store| asked.make(store).expect("it was made a moment ago"),
         )?;
         tell_flips(&opened, output);
         let parts = Parts {
@@ -120,7 +119,6 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
             clock,
             archive,
             plan,
-            onlooker: None,
         };
         live::drive(parts, directory, live::Watch::default()).await
     });
@@ -135,14 +133,11 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     Ok((summary?, until))
 }
 
-/// What the journal calls a crawl.
-pub(crate) const QUESTION: &str = "crawl";
-
 /// The terms that a configuration asks for.
 pub(crate) fn terms(config: &Config) -> anyhow::Result<turnstone_ledger::Terms> {
-    let chosen = Chosen::read(config)?;
-    let plan = plan(config, &seeds(config)?, chosen.proves())?;
-    Ok(plan.terms(QUESTION, chosen.identity(), Past::All))
+    let asked = policy::asked(config)?;
+    let plan = plan(config, &seeds(config)?, asked.proves())?;
+    Ok(plan.terms(asked.name(), asked.to_string(), Past::All))
 }
 
 /// Tells which pages a change of scope let in or out.

@@ -10,11 +10,35 @@ use turnstone_lab::table::Table;
 use turnstone_ledger::Stop;
 use turnstone_pagestore::Tally;
 
+use crate::commands::directory::Directory;
 use crate::output::Output;
 
 /// Prints the summary.
 pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> anyhow::Result<()> {
-    output.result(&document(summary, directory), || text(summary, directory))
+    let with_dead = Directory::look(directory)?.with_dead_links()?;
+    let mut document = document(summary, directory);
+    add_dead(&mut document, with_dead);
+    output.result(&document, || {
+        let mut text = text(summary, directory);
+        if let (Some(coverage), Some(end)) = (with_dead, text.find("\n\n")) {
+            text.insert_str(end + 1, &format!("{}\n", dead_line(coverage)));
+        }
+        text
+    })
+}
+
+/// The share that is proven when links to pages that do not exist count, for machines.
+pub(crate) fn add_dead(document: &mut Value, with_dead: Option<Coverage>) {
+    document["guaranteed_with_dead_links"] =
+        json!(with_dead.map(|coverage| coverage.guaranteed_fraction()));
+}
+
+/// The same for people.
+pub(crate) fn dead_line(with_dead: Coverage) -> String {
+    format!(
+        "with links to pages that do not exist counted too: at least {}",
+        percent(with_dead.guaranteed_fraction())
+    )
 }
 
 /// The summary for machines.

@@ -2,7 +2,6 @@
 
 mod pace;
 pub(crate) mod slice;
-mod surroundings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +14,9 @@ use turnstone_fetch::Client;
 use turnstone_lab::number::{duration, whole};
 use turnstone_ledger::{Ledger, Past, Slice, SliceNote, Until, flips};
 use turnstone_pagestore::{Position, Store};
-use turnstone_policy::{Spec, keep};
+use turnstone_policy::{Question, Spec, keep};
+use turnstone_questions::Asked;
 
-use self::surroundings::Surroundings;
 use super::crawl;
 use super::crawl::config::{Config, KeepConfig};
 use super::live::{self, LiveOptions, Watch};
@@ -134,18 +133,15 @@ impl Keep {
         store: Store,
         output: &Output,
     ) -> anyhow::Result<Summary> {
-        let seed = config.random_seed.unwrap_or(1);
-        let identity = format!("{QUESTION} {spec} random={seed}");
+        let asked = Asked {
+            random_seed: config.random_seed.unwrap_or(1),
+            ..Asked::new(Question::Keep, spec)
+        };
         let client = live::client_config(&config, &mut plan, self.options.hosts_file())?;
         let clock = Clock::resume(store.index(), self.options.clock_scale());
-        let surroundings = Arc::new(Surroundings::of(&store)?);
-        let make = || {
-            keep::build(&spec, surroundings.clone(), seed)
-                .expect("it was looked at when it was read")
-        };
         let runtime = live::runtime()?;
         let summary = runtime.block_on(async {
-            let terms = plan.terms(QUESTION, identity, Past::All);
+            let terms = plan.terms(asked.name(), asked.to_string(), Past::All);
             let archive = live::archive(&self.directory, &store, &config)?;
             let (ledger, _) = Ledger::open(
                 store,
@@ -153,7 +149,11 @@ impl Keep {
                 false,
                 clock.now(),
                 |store| flips(store, &plan.scope),
-                |_| make(),
+                |store| {
+                    asked
+                        .make(store)
+                        .expect("it was looked at when it was read")
+                },
             )?;
             let watch = Watch {
                 slice: output.is_text().then(teller),
@@ -165,7 +165,6 @@ impl Keep {
                 clock,
                 archive,
                 plan,
-                onlooker: Some(surroundings.clone()),
             };
             live::drive(parts, &self.directory, watch).await
         });

@@ -2,14 +2,11 @@
 
 use std::str::FromStr;
 
-use turnstone_frontier::Policy;
-use turnstone_policy::explore::{Among, Explore};
-
 use crate::exit::Usage;
 
 /// A share of a round, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct ExploreShare(f64);
+pub(crate) struct ExploreShare(pub(crate) f64);
 
 impl FromStr for ExploreShare {
     type Err = Usage;
@@ -26,31 +23,6 @@ impl FromStr for ExploreShare {
                 format!("'{text}' is not a share such as 10% or 0.1"),
             )
         })
-    }
-}
-
-impl ExploreShare {
-    /// The policy, leaving this share of each round to chance.
-    pub(crate) fn of(
-        self,
-        policy: impl Policy + 'static,
-        among: Among,
-        seed: u64,
-    ) -> Box<dyn Policy> {
-        if self.0 > 0.0 {
-            Box::new(Explore::new(policy, self.0, among, seed))
-        } else {
-            Box::new(policy)
-        }
-    }
-
-    /// What a policy with it is called in the journal.
-    pub(crate) fn identity(self) -> String {
-        if self.0 > 0.0 {
-            format!(" explore={}", self.0)
-        } else {
-            String::new()
-        }
     }
 }
 

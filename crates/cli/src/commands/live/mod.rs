@@ -10,7 +10,7 @@ pub(crate) mod view;
 
 pub(crate) use explore::ExploreShare;
 pub(crate) use options::LiveOptions;
-pub(crate) use rounds::{Asked, ask};
+pub(crate) use rounds::{RoundOrder, ask};
 
 use std::io::Write as _;
 use std::net::SocketAddr;

@@ -11,20 +11,22 @@ use turnstone_crawl::{Clock, Parts, Plan, Round, Summary};
 use turnstone_fetch::Client;
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_frontier::{Policy, Tick};
-use turnstone_ledger::{DISCOVER, Ledger, Past, Until, flips};
+use turnstone_ledger::{Ledger, Past, Until, flips};
 use turnstone_pagestore::{Position, Store};
+use turnstone_policy::Question;
+use turnstone_questions::{Asked, AskedError};
 
 use super::{LiveOptions, Watch, archive, client_config, drive, open};
 use crate::commands::crawl;
 use crate::commands::crawl::config::Config;
 
-/// What a round asks.
-pub(crate) struct Asked<'a> {
+/// One round, as it is ordered.
+pub(crate) struct RoundOrder<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) options: &'a LiveOptions,
-    pub(crate) round: Round,
-    /// The policy, with all that its decisions hang on.
-    pub(crate) identity: String,
+    pub(crate) asked: Asked,
+    /// How many fetches the policy may choose.
+    pub(crate) budget: u64,
     pub(crate) past: WhichPast,
     pub(crate) until: Until,
     /// How pages are judged, for a survey.
@@ -43,30 +45,33 @@ pub(crate) struct Answered {
 
 /// Runs a round. `make` makes the policy from the directory's store.
 pub(crate) fn ask(
-    asked: Asked<'_>,
-    make: impl Fn(&Store, &Config) -> anyhow::Result<Box<dyn Policy>>,
+    order: RoundOrder<'_>,
+    make: impl Fn(&Asked, &Store) -> Result<Box<dyn Policy>, AskedError>,
 ) -> anyhow::Result<Answered> {
-    let Asked {
+    let RoundOrder {
         directory,
         options,
-        round,
-        identity,
+        mut asked,
+        budget,
         past,
         until,
         survey,
         watch,
-    } = asked;
+    } = order;
     let mut config = Config::read(directory)?.unwrap_or_default();
     options.over(&mut config);
+    asked.random_seed = config.random_seed.unwrap_or(1);
     let seeds = crawl::seeds(&config)?;
     if config.contact.is_none() && options.hosts_file.is_none() {
         crawl::need_contact(&seeds)?;
     }
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
-    plan.sitemaps = round.question == DISCOVER;
-    let question = round.question.clone();
-    plan.round = Some(round);
+    plan.sitemaps = asked.question == Question::Discovery;
+    plan.round = Some(Round {
+        question: asked.name().to_owned(),
+        budget,
+    });
     let surveys = survey.is_some();
     plan.survey = survey;
     let client = client_config(&config, &mut plan, options.hosts_file.as_deref())?;
@@ -80,7 +85,7 @@ pub(crate) fn ask(
     let began = store.end();
     let past = past(&mut store, clock.now())?;
     store.write()?;
-    let policy = RefCell::new(Some(make(&store, &config)?));
+    let policy = RefCell::new(Some(make(&asked, &store)?));
     let runtime = super::runtime()?;
     let summary = runtime.block_on(async {
         let archive = if surveys {
@@ -91,13 +96,13 @@ pub(crate) fn ask(
         // A round is begun anew, whatever the one before it had left.
         let (ledger, _) = Ledger::open(
             store,
-            plan.terms(&question, identity, past),
+            plan.terms(asked.name(), asked.to_string(), past),
             true,
             clock.now(),
             |store| flips(store, &plan.scope),
             |store| {
                 let made = policy.borrow_mut().take().map(Ok);
-                let made = made.unwrap_or_else(|| make(store, &config));
+                let made = made.unwrap_or_else(|| make(&asked, store));
                 made.expect("it was made a moment ago")
             },
         )?;
@@ -107,7 +112,6 @@ pub(crate) fn ask(
             clock,
             archive,
             plan,
-            onlooker: None,
         };
         drive(parts, directory, watch).await
     });

@@ -135,7 +135,7 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
         whole(tally.requests),
         whole(tally.robots_requests),
         bytes(tally.body_bytes),
-        directory.chosen.spec(),
+        directory.asked.spec,
         directory.utc(index.latest()),
     );
     if let Some(coverage) = coverage {

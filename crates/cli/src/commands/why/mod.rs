@@ -15,6 +15,7 @@ use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::{Arm, Chance, PageId};
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{PageState, Settled};
+use turnstone_policy::Question;
 
 use self::past::Past;
 use self::rank::RankParts;
@@ -96,9 +97,10 @@ impl Told {
         let url = Url::parse(&text).with_context(|| shown(&text))?;
         let state = store.index().state(page);
         let past = Past::of(store, page)?;
-        let (rank, waits) = match directory.chosen.opic() {
-            Some(_) => {
-                let make = || directory.chosen.opic().expect("it was made a moment ago");
+        let (rank, waits) = match directory.asked.question {
+            Question::Importance => {
+                directory.asked.opic()?;
+                let make = || directory.asked.opic().expect("it was made a moment ago");
                 let folded = directory.fold_with(make)?;
                 let rank = folded.view.inner(page).map(|number| {
                     let rank = RankParts::of(&folded.scheduler, directory, (page, number));
@@ -107,7 +109,7 @@ impl Told {
                 });
                 (rank, waits::of(&folded, directory, page, &url)?)
             }
-            None => match directory.fold()? {
+            _ => match directory.fold()? {
                 Some(folded) => (
                     folded
                         .view

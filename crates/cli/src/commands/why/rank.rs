@@ -42,12 +42,12 @@ impl RankParts {
         let queued = ranking.place(number) == Place::Queued;
         let residual = scheduler.policy().residual(number, ranking);
         Self {
-            policy: directory.chosen.spec().to_owned(),
+            policy: directory.asked.spec.to_string(),
             rank: ranking.rank(number),
             place: queued.then(|| ranking.queued_before(number) + 1),
             queued: ranking.queued_count(),
             residual: residual.map(|mass| mass as f64 / Coverage::ONE as f64),
-            trusted: directory.chosen.proves() && directory.store.index().is_seed(page),
+            trusted: directory.asked.proves() && directory.store.index().is_seed(page),
             cash: None,
             importance: None,
             clock: None,

@@ -4,14 +4,19 @@ use serde_json::{Value, json};
 use turnstone_fetch::robots::{Access, Record};
 use turnstone_fetch::urls::{origin_of, shown};
 use turnstone_fetch::{Url, traps};
+use turnstone_pagestore::PageState;
 
 use super::waits;
 use crate::commands::directory::Directory;
 use crate::lines::aligned;
 
+/// The most pages with cut links that are named, and the most pages that are looked at for them.
+const TOLD_MAX: usize = 3;
+const LOOKED_AT_MAX: usize = 200_000;
+
 /// Judges a URL: as JSON, and in words.
 pub(super) fn judge(directory: &Directory, url: &Url) -> anyhow::Result<(Value, String)> {
-    let unmet = "no stored page links to it, and it is no seed";
+    let unmet = unmet(directory)?;
     let (class, fate) = match refusal(directory, url)? {
         Some((class, why)) => (class, format!("it would not be asked for: {why}")),
         None => {
@@ -36,6 +41,35 @@ pub(super) fn judge(directory: &Directory, url: &Url) -> anyhow::Result<(Value, 
     let facts = [("state", format!("not known: {unmet}")), ("if found", fate)];
     let text = format!("{}\n{}", shown(url.as_str()), aligned(&facts));
     Ok((json, text))
+}
+
+/// That nobody met it, as far as that can be known.
+fn unmet(directory: &Directory) -> anyhow::Result<String> {
+    if directory.store.index().tally().cut_fetches == 0 {
+        return Ok("no stored page links to it, and it is no seed".to_owned());
+    }
+    let mut cut = Vec::new();
+    let pages = directory.store.pages_in(PageState::Fetched);
+    for page in pages.take(LOOKED_AT_MAX) {
+        let outcome = directory.store.outcome(page)?;
+        if outcome.is_some_and(|outcome| outcome.facts.unseen_links > 0) {
+            cut.push(directory.url(page)?);
+        }
+        if cut.len() > TOLD_MAX {
+            break;
+        }
+    }
+    let more = if cut.len() > TOLD_MAX { ", …" } else { "" };
+    cut.truncate(TOLD_MAX);
+    Ok(match cut.is_empty() {
+        true => "no link to it was seen, and it is no seed; not all links of all pages could be \
+                 seen"
+            .to_owned(),
+        false => format!(
+            "no link to it was seen, and it is no seed; but a limit cut links that may lead to it, on {}{more}",
+            cut.join(", ")
+        ),
+    })
 }
 
 /// The rule that keeps a URL out, if one does.

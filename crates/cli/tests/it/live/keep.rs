@@ -1,15 +1,13 @@
 //! `turnstone keep`: budgets bind, kills change nothing of that, and a web that moves is followed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io};
 
-use turnstone_crawl::Onlooker as _;
-use turnstone_frontier::{Arm, Change, Event, Fault, Links, PageId, Policy, Ranking, Tick};
+use turnstone_frontier::{Arm, Change, Fault, PageId};
 use turnstone_ledger::{Ledger, Terms};
-use turnstone_pagestore::{Entry, Hint, Position, Settled, Store};
+use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::{Spec, keep as policy};
 
 use super::audit;
@@ -17,12 +15,6 @@ use super::crawler::{Crawler, until};
 use super::dice::Dice;
 use super::town::{Plan, Town};
 use crate::run::{done, turnstone};
-
-/// What the policy of `keep` looks at beside events.
-#[allow(dead_code)]
-#[path = "../../../src/commands/keep/surroundings.rs"]
-mod surroundings;
-use surroundings::Surroundings;
 
 /// Many requests at once, and a clock fast enough for slices of a minute to pass in a second.
 const TOWN: Plan = Plan {
@@ -249,62 +241,11 @@ fn a_slice_goes_on_after_kills_with_what_is_left() {
 }
 
 /// What is kept can be decided again, page by page, from the journal alone: by a plain policy, and by
-/// the one that is taken by default, with all that it looks at beside events.
+/// the one that is taken by default, with all that it is lent beside events.
 #[test]
 fn a_kept_journal_is_decided_again_alike() {
     decided_again("uniform");
     decided_again("keep");
-}
-
-/// A policy and what it looks at beside events, told again from the journal as a crawl tells it.
-struct Beside {
-    inner: Box<dyn Policy>,
-    around: Arc<Surroundings>,
-    urls: Vec<String>,
-    hints: VecDeque<Hint>,
-}
-
-impl Beside {
-    fn of(store: &Store, spec: &str) -> Self {
-        let spec: Spec = spec.parse().unwrap();
-        let around = Arc::new(Surroundings::default());
-        let pages = (0..store.index().page_count()).map(PageId::from_index);
-        let mut hints = VecDeque::new();
-        let mut scan = store.scan(Position::FIRST);
-        while let Some((_, _, entry)) = scan.next().unwrap() {
-            if let Entry::Hint(hint) = entry {
-                hints.push_back(hint);
-            }
-        }
-        Self {
-            inner: policy::build(&spec, around.clone(), 1).unwrap(),
-            around,
-            urls: pages.map(|page| store.url(page).unwrap()).collect(),
-            hints,
-        }
-    }
-}
-
-impl Policy for Beside {
-    fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking) {
-        match *event {
-            Event::Discovered { page, .. } => self.around.found(page, &self.urls[page.index()]),
-            Event::Fetched { page, change, .. } => {
-                self.around.settled(page, Settled::Fetched(change));
-            }
-            Event::Hinted { .. } => self.around.hinted(self.hints.pop_front().unwrap()),
-            _ => {}
-        }
-        self.inner.observe(event, now, links, ranking);
-    }
-
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.inner.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.inner.restore(saved)
-    }
 }
 
 fn decided_again(spec: &str) {
@@ -328,15 +269,21 @@ fn decided_again(spec: &str) {
     fs::write(directory.join("turnstone.toml"), config).unwrap();
     let arguments = format!(
         "--clock-scale 60 --delay 0s --open 2 --policy {spec} --rate 100/s --slice 30s \
-         --until rounds=4"
+         --until requests=160"
     );
     let crawler = Crawler::keep(crawler, &arguments);
     crawler.finish();
     let store = Store::look(&directory).unwrap();
     assert!(store.index().stored_count() > 50, "{}", crawler.said());
+    decides_alike(&directory, spec);
+}
+
+/// Every page that was handed out is decided again from the journal alone.
+fn decides_alike(directory: &Path, spec: &str) {
+    let store = Store::look(directory).unwrap();
     let terms = store.index().plan().and_then(Terms::read).unwrap();
-    let policy = Beside::of(&store, spec);
-    let replayed = Ledger::replay(&store, &terms, policy);
+    let spec: Spec = spec.parse().unwrap();
+    let replayed = Ledger::replay(&store, &terms, policy::build(&spec, 1).unwrap());
     let replayed = replayed.unwrap_or_else(|error| panic!("{spec}: {error}"));
     assert!(replayed.exact);
 }
@@ -390,6 +337,7 @@ fn kills_at_any_moment_lose_nothing() {
     assert!(slices.iter().map(|slice| slice.new).sum::<u64>() > 20);
     town.assert_polite("kept");
     audit::check(&directory);
+    decides_alike(&directory, "keep");
 }
 
 #[test]

@@ -170,6 +170,25 @@ fn dead_links_do_not_stand_in_the_way() {
         verdict,
         "You have all 3 pages that can be had; 31 linked pages do not exist."
     );
+    // The paper's figure stands beside it, in words and for machines.
+    let dead = said["guaranteed_with_dead_links"].as_f64().unwrap();
+    assert!((0.1..0.6).contains(&dead), "{said}");
+    let status = |more: &str| {
+        let directory = crawler.directory();
+        turnstone(
+            &directory,
+            &format!("status {} {more}", directory.display()),
+        )
+    };
+    assert_eq!(
+        status("--json").json()["guaranteed_with_dead_links"].as_f64(),
+        Some(dead)
+    );
+    let text = status("").out;
+    assert!(
+        text.contains("pages that do not exist counted too"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -193,6 +212,60 @@ fn links_that_a_limit_cut_are_not_proven() {
     assert!(said["upper_bound"].as_f64().unwrap() > 0.54, "{said}");
     let told = why(&crawler, &format!("{}/", server.origin(0)));
     assert!(told.contains("could not be seen"), "{told}");
+    let told = why(&crawler, &format!("{}/late/7", server.origin(0)));
+    let front = format!(
+        "a limit cut links that may lead to it, on {}/",
+        server.origin(0)
+    );
+    assert!(told.contains(&front), "{told}");
+}
+
+/// What was asked last is what `status` and `why` speak of.
+#[test]
+fn those_who_look_see_the_plan_in_force() {
+    let server = two_folders();
+    let origin = server.origin(0).to_owned();
+    let crawler = Crawler::new(&format!("{origin}/ {QUICK} --until pages=5"));
+    run(&crawler, &[]);
+    let directory = crawler.directory();
+    let say = |command: &str| {
+        let ran = turnstone(&directory, &format!("{command} {}", directory.display()));
+        assert!(
+            ran.code == 0 || ran.code == 3,
+            "{command}: {}{}",
+            ran.out,
+            ran.err
+        );
+        ran
+    };
+    let status = || say("status --json").json();
+    let crawled = status();
+    assert_eq!(
+        (&crawled["question"], &crawled["policy"]),
+        (&"crawl".into(), &"rankmass".into())
+    );
+    assert!(crawled["guaranteed"].is_f64(), "{crawled}");
+    let quick = "--allow-private --delay 0s --clock-scale 100";
+    for (command, question, policy) in [
+        ("refresh --budget 2", "refresh", "cohorts:ahead=16"),
+        ("keep --until requests=4 --rate 1000/s", "keep", "keep"),
+        ("revive --until requests=2", "revive", "tree"),
+    ] {
+        say(&format!("{command} {quick}"));
+        let said = status();
+        assert_eq!(
+            (&said["question"], &said["policy"]),
+            (&question.into(), &policy.into())
+        );
+        assert!(
+            said["guaranteed"].is_null(),
+            "{command} proves nothing: {said}"
+        );
+        let told = why(&crawler, &format!("{origin}/a/1"));
+        assert!(!told.contains("rankmass"), "{told}");
+    }
+    let text = say("status").out;
+    assert!(text.contains("tree (for revive)"), "{text}");
 }
 
 #[test]

@@ -298,7 +298,6 @@ impl World {
             plan,
             epoch: Epoch(BIRTH_MS),
             limits: Limits::default(),
-            onlooker: None,
             ledger,
         };
         let mut asker = Asker::begin(parts, &session, self.moment()).unwrap();

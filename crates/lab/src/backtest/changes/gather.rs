@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use turnstone_frontier::{PageId, Tick};
 
-use super::paths;
 use super::sites::{Calendar, Compare, Content, Pace, SiteStore};
 use crate::cluster::{Look, Words};
 use crate::history::{History, Known, VersionId};
+use turnstone_policy::changes::paths;
 
 const DAY_MS: u64 = 86_400_000;
 

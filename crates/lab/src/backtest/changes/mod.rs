@@ -8,7 +8,6 @@
 mod bound;
 mod gather;
 mod outcome;
-pub mod paths;
 mod replay;
 mod sites;
 #[cfg(test)]

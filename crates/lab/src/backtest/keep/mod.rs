@@ -9,4 +9,4 @@ mod year;
 
 pub use outcome::{Day, Found, Outcome, Total, try_policy};
 pub use web::{Compare, MovingSite, MovingWeb};
-pub use year::{Ran, Rules, run};
+pub use year::{Announced, Ran, Rules, run};

@@ -2,6 +2,8 @@
 //!
 //! - *freshness*: of the pages that are there, the share that is in the store as it is; at the end of
 //!   each day, averaged over days. A new page that is not stored yet counts as not fresh.
+//! - *weighted freshness*: the same with each page counted by the links to it (PageRank over the links
+//!   of the last versions of its site's pages).
 //! - *stored freshness*: of the copies in the store, the share that is current.
 //! - *found*: of the pages born after day 0, the share that was stored by the end.
 //! - *delay*: days from a page's birth to when it is stored; the median over all pages born, a page
@@ -10,7 +12,6 @@
 //! Several runs (each site alone) are added up page by page and day by day, and averaged site by
 //! site beside it.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -30,6 +31,11 @@ pub struct Day {
     pub fresh: u64,
     /// Pages with a copy.
     pub stored: u64,
+    /// What the pages that are there, and those stored as they are, count for by the links to them, in
+    /// millionths of an average page.
+    pub live_weight: u64,
+    /// See `live_weight`.
+    pub fresh_weight: u64,
     /// Requests that might have been spent.
     pub budget: u64,
     /// Requests that were.
@@ -50,6 +56,8 @@ pub struct Found {
 pub struct Total {
     /// Mean freshness.
     pub freshness: f64,
+    /// The same, each page counted by the links to it.
+    pub weighted_freshness: f64,
     /// Mean freshness of the copies.
     pub stored_freshness: f64,
     /// Pages born.
@@ -82,6 +90,7 @@ impl Total {
         let (found_share, median_delay) = delays(|found| found.stored);
         Self {
             freshness: share(sum(|day| day.fresh), sum(|day| day.live)),
+            weighted_freshness: share(sum(|day| day.fresh_weight), sum(|day| day.live_weight)),
             stored_freshness: share(sum(|day| day.fresh), sum(|day| day.stored)),
             new_pages: found.len() as u64,
             known_share,
@@ -127,14 +136,8 @@ pub fn try_policy(
     let started = Instant::now();
     let name = spec.to_string();
     let one = |sites: &[usize]| -> Ran {
-        run(
-            web,
-            sites,
-            rules,
-            |surroundings: Arc<dyn keep::Surroundings>| {
-                keep::build(spec, surroundings, seed).expect("it was checked")
-            },
-        )
+        let policy = keep::build(spec, seed).expect("it was checked");
+        run(web, sites, rules, policy)
     };
     watch(&name, 0.0);
     let all: Vec<usize> = (0..web.sites.len()).collect();
@@ -151,6 +154,8 @@ pub fn try_policy(
             sum.live += day.live;
             sum.fresh += day.fresh;
             sum.stored += day.stored;
+            sum.live_weight += day.live_weight;
+            sum.fresh_weight += day.fresh_weight;
             sum.budget += day.budget;
             sum.requests += day.requests;
         }

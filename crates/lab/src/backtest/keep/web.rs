@@ -8,6 +8,9 @@
 
 use std::path::PathBuf;
 
+use turnstone_linkgraph::GraphBuilder;
+use turnstone_linkgraph::rank::{InLinks, PageRank, Teleport};
+
 use crate::history::{self, Date, History, HistoryError, Version, Walk};
 
 pub use crate::backtest::changes::Compare;
@@ -19,6 +22,8 @@ pub struct MovingSite {
     pub history: History,
     /// Day 0.
     pub start: Date,
+    /// By page, what it counts for by the links to it, in millionths of an average page.
+    pub weights: Vec<u64>,
 }
 
 impl MovingSite {
@@ -26,7 +31,11 @@ impl MovingSite {
     pub fn new(history: History, days: u32) -> Option<Self> {
         let (first, last) = (*history.dates.first()?, *history.dates.last()?);
         let start = last.plus_days(-i32::try_from(days).ok()?);
-        (first <= start).then_some(Self { history, start })
+        (first <= start).then(|| Self {
+            weights: weights(&history),
+            history,
+            start,
+        })
     }
 
     /// The site on day 0, and the snapshot that comes next.
@@ -50,6 +59,33 @@ impl MovingSite {
     pub fn first_pages(&self) -> usize {
         self.walk().0.present_count()
     }
+}
+
+/// PageRank over the links of every page's last version.
+fn weights(history: &History) -> Vec<u64> {
+    let count = history.page_count();
+    let mut last = vec![None; count];
+    let mut walk = history.walk();
+    while let Some(step) = walk.step() {
+        let changed = step.changed.iter().map(|(page, _)| *page);
+        for page in step.new.iter().copied().chain(step.returned).chain(changed) {
+            last[page.index()] = walk.version(page);
+        }
+    }
+    let mut graph = GraphBuilder::with_capacity(count, count * 8);
+    for version in last {
+        let mut links = version.map_or_else(Vec::new, |version| history.links_of(version).to_vec());
+        links.sort_unstable();
+        links.dedup();
+        graph.push(&links);
+    }
+    let in_links = InLinks::of(&graph.finish());
+    let ranked = PageRank::default().rank(&in_links, Teleport::Uniform, &mut |_| {});
+    let average = ranked.scores.iter().sum::<f64>() / count.max(1) as f64;
+    let scores = ranked.scores.iter();
+    scores
+        .map(|score| (score / average * 1e6).round() as u64)
+        .collect()
 }
 
 /// Some sites.

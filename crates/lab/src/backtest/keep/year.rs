@@ -7,17 +7,15 @@
 //!
 //! Cost: that of the policy, and O(1) a request, link and page event.
 
-use std::sync::{Arc, RwLock};
-
 use turnstone_frontier::{
-    Change, Event, Fault, HostId, Next, NoLinks, PageId, Policy, Politeness, Scheduler, Split, Tick,
+    Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Split, Tick,
 };
-use turnstone_policy::keep::Surroundings;
+
+use turnstone_policy::changes::paths::Directories;
 
 use super::outcome::{Day, Found};
 use super::web::{MovingSite, MovingWeb};
-use crate::backtest::changes::paths::Directories;
-use crate::history::Walk;
+use crate::history::{VersionId, Walk};
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
@@ -33,6 +31,17 @@ pub struct Rules {
     pub round_days: u32,
     /// Requests a week, as a share of the pages of day 0: 1 is a full weekly recrawl.
     pub share: f64,
+    /// What sites say of their own changes.
+    pub hints: Announced,
+}
+
+/// What sites announce, as sitemaps and feeds do: drawn by lot, the same for every policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Announced {
+    /// The share of all changes, on the day they happen.
+    pub changes: f64,
+    /// By page that did not change, false announcements a day.
+    pub false_daily: f64,
 }
 
 impl Rules {
@@ -53,23 +62,15 @@ pub struct Ran {
     pub split: Option<Split>,
 }
 
-/// Runs a policy over some sites of a web as one crawl. `make` is given what the policy may know
-/// of pages beside events.
-pub fn run(
-    web: &MovingWeb,
-    sites: &[usize],
-    rules: Rules,
-    make: impl FnOnce(Arc<dyn Surroundings>) -> Box<dyn Policy>,
-) -> Ran {
-    let places = Arc::new(Places::default());
-    let policy = make(Arc::clone(&places) as Arc<dyn Surroundings>);
-    let mut year = Year::new(web, sites, policy, places);
+/// Runs a policy over some sites of a web as one crawl.
+pub fn run(web: &MovingWeb, sites: &[usize], rules: Rules, policy: Box<dyn Policy>) -> Ran {
+    let mut year = Year::new(web, sites, policy);
     year.first_crawl();
     let pages = year.live as usize;
     let mut days = Vec::new();
     for day in 1..=rules.days {
         year.day = day;
-        year.move_on();
+        year.move_on(rules.hints);
         let mut tally = Day::default();
         if (day - 1) % rules.round_days == 0 {
             let end = day - 1 + rules.round_days;
@@ -79,28 +80,14 @@ pub fn run(
         tally.live = year.live;
         tally.fresh = year.fresh;
         tally.stored = year.stored;
+        tally.live_weight = year.live_weight;
+        tally.fresh_weight = year.fresh_weight;
         days.push(tally);
     }
     Ran {
         days,
         found: year.found(),
         split: year.scheduler.split(),
-    }
-}
-
-/// The directories of discovered pages, shared with the policy.
-#[derive(Debug, Default)]
-struct Places {
-    directories: RwLock<Vec<u32>>,
-}
-
-impl Surroundings for Places {
-    fn group(&self, page: PageId) -> Option<u32> {
-        let directories = self
-            .directories
-            .read()
-            .expect("nobody panics while writing");
-        directories.get(page.index()).copied()
     }
 }
 
@@ -122,8 +109,12 @@ struct Slot {
     id: u32,
     /// Its content today; 0 when it is not there.
     today: u64,
+    /// What it counts for by the links to it, in millionths of an average page.
+    weight: u64,
     /// Our copy; 0 for none.
     copy: u64,
+    /// The versions of our last copy and the one before it, whatever became of the page since.
+    versions: [Option<VersionId>; 2],
     /// Days on which it was first there (only after day 0), discovered and stored.
     born: u32,
     known: u32,
@@ -136,7 +127,6 @@ struct Year<'a> {
     slots: Vec<Slot>,
     /// By page of the policy: its site and its slot.
     pages: Vec<(u32, u32)>,
-    places: Arc<Places>,
     scheduler: Scheduler<Box<dyn Policy>>,
     day: u32,
     live: u64,
@@ -144,16 +134,13 @@ struct Year<'a> {
     fresh: u64,
     /// Pages with a copy.
     stored: u64,
+    live_weight: u64,
+    fresh_weight: u64,
     links: Vec<PageId>,
 }
 
 impl<'a> Year<'a> {
-    fn new(
-        web: &'a MovingWeb,
-        sites: &[usize],
-        policy: Box<dyn Policy>,
-        places: Arc<Places>,
-    ) -> Self {
+    fn new(web: &'a MovingWeb, sites: &[usize], policy: Box<dyn Policy>) -> Self {
         let mut present = Vec::new();
         let mut base = 0;
         let mut directories = Directories::default();
@@ -171,10 +158,16 @@ impl<'a> Year<'a> {
             });
             base += site.history.page_count();
         }
+        let weights: Vec<u64> = present
+            .iter()
+            .flat_map(|present: &Present<'_>| present.site.weights.iter().copied())
+            .collect();
         let nothing = Slot {
             id: NONE,
             today: 0,
+            weight: 0,
             copy: 0,
+            versions: [None; 2],
             born: NONE,
             known: NONE,
             stored: NONE,
@@ -182,14 +175,18 @@ impl<'a> Year<'a> {
         Self {
             web,
             sites: present,
-            slots: vec![nothing; base],
+            slots: weights
+                .into_iter()
+                .map(|weight| Slot { weight, ..nothing })
+                .collect(),
             pages: Vec::new(),
-            places,
             scheduler: Scheduler::new(policy, Politeness::OFF),
             day: 0,
             live: 0,
             fresh: 0,
             stored: 0,
+            live_weight: 0,
+            fresh_weight: 0,
             links: Vec::new(),
         }
     }
@@ -218,7 +215,7 @@ impl<'a> Year<'a> {
     }
 
     /// The sites as they are today.
-    fn move_on(&mut self) {
+    fn move_on(&mut self, hints: Announced) {
         for site in 0..self.sites.len() {
             loop {
                 let present = &mut self.sites[site];
@@ -238,15 +235,49 @@ impl<'a> Year<'a> {
                     let version = version.expect("it was just set");
                     let today = self.content(site, version);
                     self.set_today(base + page.index(), today);
+                    if self.draws(base + page.index(), hints.changes) {
+                        self.hint(base + page.index());
+                    }
                 }
                 for (page, _) in step.gone {
                     self.set_today(base + page.index(), 0);
                 }
             }
         }
+        self.cry_wolf(hints.false_daily);
     }
 
-    fn content(&self, site: usize, version: crate::history::VersionId) -> u64 {
+    /// Pages that are as they were, and are said to have changed.
+    fn cry_wolf(&mut self, daily: f64) {
+        if daily <= 0.0 {
+            return;
+        }
+        for slot in 0..self.slots.len() {
+            if self.slots[slot].today != 0 && self.draws(slot, daily) {
+                self.hint(slot);
+            }
+        }
+    }
+
+    /// A lot for a page and a day.
+    fn draws(&self, slot: usize, chance: f64) -> bool {
+        let mut bits = (slot as u64) << 16 ^ u64::from(self.day);
+        // The finish of splitmix64.
+        bits = bits.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64 >= 1.0 - chance
+    }
+
+    /// A page that the policy knows is said to have changed.
+    fn hint(&mut self, slot: usize) {
+        if self.slots[slot].id != NONE && self.slots[slot].copy != 0 {
+            let page = PageId(self.slots[slot].id);
+            self.observe(&Event::Hinted { page, by: None });
+        }
+    }
+
+    fn content(&self, site: usize, version: VersionId) -> u64 {
         let history = &self.sites[site].site.history;
         self.web.content(&history.versions[version.index()])
     }
@@ -265,13 +296,21 @@ impl<'a> Year<'a> {
 
     /// Adds a page to what is counted, or takes it out.
     fn count(&mut self, slot: usize, by: i64) {
-        let Slot { today, copy, .. } = self.slots[slot];
-        let add = |count: &mut u64, is_so: bool| {
-            *count = count.wrapping_add_signed(by * i64::from(is_so));
+        let Slot {
+            today,
+            copy,
+            weight,
+            ..
+        } = self.slots[slot];
+        let add = |count: &mut u64, is_so: bool, each: u64| {
+            *count = count.wrapping_add_signed(by * i64::from(is_so) * each as i64);
         };
-        add(&mut self.live, today != 0);
-        add(&mut self.fresh, today != 0 && today == copy);
-        add(&mut self.stored, copy != 0);
+        let (live, fresh) = (today != 0, today != 0 && today == copy);
+        add(&mut self.live, live, 1);
+        add(&mut self.fresh, fresh, 1);
+        add(&mut self.stored, copy != 0, 1);
+        add(&mut self.live_weight, live, weight);
+        add(&mut self.fresh_weight, fresh, weight);
     }
 
     fn discover(&mut self, site: usize, page: PageId, seed: bool) -> PageId {
@@ -285,19 +324,12 @@ impl<'a> Year<'a> {
         self.slots[slot].id = id.0;
         self.slots[slot].known = self.day;
         self.pages.push((site as u32, slot as u32));
-        let directory = present.directories[page.index()];
-        let mut directories = self.places.directories.write();
-        directories
-            .as_mut()
-            .expect("nobody panics while writing")
-            .push(directory);
-        drop(directories);
         let event = Event::Discovered {
             page: id,
             host: HostId(site as u32),
             seed,
         };
-        self.scheduler.observe(&event, self.now(), &NoLinks);
+        self.observe(&event);
         id
     }
 
@@ -311,11 +343,14 @@ impl<'a> Year<'a> {
             self.set_copy(slot, 0);
             let fault = Fault::Gone;
             let event = Event::Failed { page: id, fault };
-            return self.scheduler.observe(&event, self.now(), &NoLinks);
+            return self.observe(&event);
         }
         self.set_copy(slot, today);
-        let stored = &mut self.slots[slot].stored;
-        *stored = (*stored).min(self.day);
+        let version = self.sites[site].walk.version(page);
+        let day = self.day;
+        let held = &mut self.slots[slot];
+        held.stored = held.stored.min(day);
+        held.versions = [version, held.versions[0]];
         let mut links = std::mem::take(&mut self.links);
         links.clear();
         for link in self.sites[site].walk.links(page) {
@@ -330,15 +365,24 @@ impl<'a> Year<'a> {
             },
             links: &links,
         };
-        self.scheduler.observe(&event, self.now(), &NoLinks);
+        self.observe(&event);
         self.links = links;
+    }
+
+    fn observe(&mut self, event: &Event<'_>) {
+        let lent = Lent {
+            sites: &self.sites,
+            slots: &self.slots,
+            pages: &self.pages,
+        };
+        let now = Tick(u64::from(self.day) * DAY_MS);
+        self.scheduler.observe(event, now, &lent);
     }
 
     /// One round. Returns the requests spent.
     fn round(&mut self, round: u32, budget: u64) -> u64 {
         let now = self.now();
-        self.scheduler
-            .observe(&Event::Round { round, budget }, now, &NoLinks);
+        self.observe(&Event::Round { round, budget });
         let mut spent = 0;
         while spent < budget
             && let Next::Fetch(page) = self.scheduler.next(now)
@@ -357,5 +401,44 @@ impl<'a> Year<'a> {
             stored: since(slot.stored, slot.born),
         })
         .collect()
+    }
+}
+
+/// What a live crawl would know of its pages, too.
+struct Lent<'y, 'a> {
+    sites: &'y [Present<'a>],
+    slots: &'y [Slot],
+    pages: &'y [(u32, u32)],
+}
+
+impl Lent<'_, '_> {
+    /// The links of a copy, by the policy's numbers.
+    fn copy<'b>(&self, page: PageId, copy: usize, buffer: &'b mut Vec<PageId>) -> &'b [PageId] {
+        buffer.clear();
+        let (site, slot) = self.pages[page.index()];
+        let present = &self.sites[site as usize];
+        if let Some(version) = self.slots[slot as usize].versions[copy] {
+            let links = present.site.history.links_of(version).iter();
+            let id = |link: &PageId| PageId(self.slots[present.base + link.index()].id);
+            buffer.extend(links.map(id));
+        }
+        buffer
+    }
+}
+
+impl Links for Lent<'_, '_> {
+    fn links_of<'b>(&'b self, page: PageId, buffer: &'b mut Vec<PageId>) -> &'b [PageId] {
+        self.copy(page, 0, buffer)
+    }
+
+    fn old_links_of<'b>(&'b self, page: PageId, buffer: &'b mut Vec<PageId>) -> &'b [PageId] {
+        self.copy(page, 1, buffer)
+    }
+
+    fn folder_of(&self, page: PageId) -> Option<u64> {
+        let (site, slot) = self.pages[page.index()];
+        let present = &self.sites[site as usize];
+        let directory = present.directories[slot as usize - present.base];
+        Some(u64::from(directory))
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use turnstone_frontier::Split;
-use turnstone_lab::backtest::keep::{self, Compare, MovingWeb, Outcome, Rules, Total};
+use turnstone_lab::backtest::keep::{self, Announced, Compare, MovingWeb, Outcome, Rules, Total};
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
 use turnstone_lab::web;
@@ -22,7 +22,8 @@ use crate::progress::Progress;
 ///
 /// Each site begins so many days before its last snapshot, fully crawled; then rounds are announced
 /// with a budget, and what a policy asks for is answered from the record. Freshness: of the pages
-/// that are there, the share that is stored as it is, averaged over days. Found: of the pages
+/// that are there, the share that is stored as it is, averaged over days; weighted, each page counts by the
+/// links to it. Found: of the pages
 /// born since, the share that was stored. Delay: the median of days until a new page is stored,
 /// one never stored being later than all others. All sites are kept by one budget as one crawl, and each
 /// alone by its own.
@@ -50,6 +51,10 @@ pub(crate) struct Keep {
     /// other
     #[arg(long, value_enum)]
     half: Option<Half>,
+    /// What sites announce of their changes, as sitemaps do: the share of changes, and false announcements
+    /// by page and day, as 80%,0.1%
+    #[arg(long, value_name = "CHANGES,FALSE")]
+    hints: Option<String>,
     /// Show every site too
     #[arg(long)]
     by_site: bool,
@@ -91,6 +96,10 @@ impl Keep {
             days: self.days,
             round_days: if self.rounds == Every::Daily { 1 } else { 7 },
             share: share(&self.budget)?,
+            hints: self
+                .hints
+                .as_deref()
+                .map_or(Ok(Announced::default()), announced)?,
         };
         let progress = Progress::share();
         let web = self.read(&progress)?;
@@ -147,6 +156,7 @@ impl Keep {
             "pages": pages,
             "days": self.days,
             "budget": self.budget,
+            "hints": self.hints,
             "seed": self.seed,
             "results": outcomes.iter().map(as_json).collect::<Vec<_>>(),
         });
@@ -210,6 +220,24 @@ fn share(text: &str) -> Result<f64, Usage> {
         })
 }
 
+/// What sites announce.
+fn announced(text: &str) -> Result<Announced, Usage> {
+    let part = |text: &str| -> Option<f64> {
+        let share: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+        Some(share / 100.0).filter(|share| (0.0..=1.0).contains(share))
+    };
+    let (changes, false_ones) = text.split_once(',').unwrap_or((text, "0%"));
+    let read = part(changes).zip(part(false_ones));
+    let (changes, false_daily) = read.ok_or_else(|| {
+        let what = format!("'{text}': give two shares up to 100%, as 80%,0.1%");
+        Usage::of("--hints", what)
+    })?;
+    Ok(Announced {
+        changes,
+        false_daily,
+    })
+}
+
 fn as_json(outcome: &Outcome) -> Value {
     let split = outcome.split.as_ref().map(|split| {
         let arms = split.arms.iter();
@@ -245,11 +273,12 @@ fn days(median: Option<u32>) -> String {
     median.map_or_else(|| "never".to_owned(), |days| format!("{days} d"))
 }
 
-fn row(kept: &str, outcome: &Outcome, total: &Total) -> [String; 9] {
+fn row(kept: &str, outcome: &Outcome, total: &Total) -> [String; 10] {
     [
         kept.to_owned(),
         outcome.policy.clone(),
         percent(total.freshness),
+        percent(total.weighted_freshness),
         percent(total.stored_freshness),
         percent(total.found_share),
         days(total.median_delay),
@@ -265,6 +294,7 @@ fn table(outcomes: &[Outcome]) -> Table {
         "kept",
         "policy",
         "#freshness",
+        "#weighted",
         "#of copies",
         "#new pages found",
         "#median delay",

@@ -6,15 +6,15 @@
 //! Cost: one search per path part; the names are kept while the tree is built.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use turnstone_policy::changes::DirectoryTree;
+use super::DirectoryTree;
 
 /// Numbers directories as they are met; a directory comes after the one above it.
 #[derive(Debug, Default)]
 pub struct Directories {
     /// (directory above, name) → directory.
-    numbers: HashMap<(u32, String), u32>,
+    numbers: BTreeMap<(u32, String), u32>,
     parent: Vec<u32>,
     top: u32,
 }

@@ -11,9 +11,7 @@ use turnstone_frontier::{Links as _, PageId};
 use turnstone_linkgraph::rank::{InLinks, PageRank, Teleport};
 use turnstone_linkgraph::{GraphBuilder, LinkGraph};
 use turnstone_pagestore::{Store, StoreError};
-use turnstone_policy::changes::{self, ClusterMap, DirectoryTree, LinkMap};
-
-use crate::backtest::changes::paths;
+use turnstone_policy::changes::{self, ClusterMap, DirectoryTree, LinkMap, paths};
 
 /// Stored pages and what lies between them.
 #[derive(Debug)]
