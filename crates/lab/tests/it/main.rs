@@ -19,3 +19,4 @@ mod serve_pages;
 mod serve_polite;
 mod serve_time;
 mod sites;
+mod write_a_policy;
