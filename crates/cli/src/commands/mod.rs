@@ -8,6 +8,7 @@ mod crawl;
 mod demo;
 mod directory;
 mod discover;
+mod events;
 mod export;
 mod generate;
 mod groups;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Status(status::Status),
     /// Tell why a page is fetched, waits or was refused
     Why(why::Why),
+    /// Tell what happened to the pages of a crawl: new, changed, gone, moved, refused, back
+    Events(events::Events),
     /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
     Report(report::Report),
     /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
@@ -92,6 +95,7 @@ impl Command {
             Self::Crawl(command) => command.run(output),
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),
+            Self::Events(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),

@@ -25,6 +25,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "lab",
         &["frontier", "policy", "guess", "linkgraph", "pagestore"],
     ),
+    ("events", &["frontier", "pagestore"]),
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
@@ -40,6 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ledger",
             "questions",
             "crawl",
+            "events",
         ],
     ),
 ];

@@ -1,0 +1,127 @@
+//! `turnstone events DIR`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use turnstone_events::{Filter, Kind, Since, SiteEvent, Stream, atom, json, plain};
+use turnstone_fetch::urls::shown;
+use turnstone_pagestore::Position;
+
+use crate::exit::{Exit, Usage};
+use crate::moment::utc;
+use crate::output::Output;
+
+/// How often the journal is looked at again.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The most entries of a feed.
+const FEED_MAX: usize = 1000;
+
+/// Tell what happened to the pages of a crawl: new, changed, gone, moved, refused, back
+///
+/// One stream out of the journal, oldest first, also while a crawl runs. A page that is as it was is no
+/// event. Each event has an id that never changes. With --json a line for each.
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// A crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Go on when the journal ends, and tell what is added to it
+    #[arg(long)]
+    follow: bool,
+    /// Only what happened from here on: a moment (2026-11-18, 2026-11-18T08:30:00Z) or a position, as `next`
+    /// of the last event read
+    #[arg(long, value_name = "TIME|POSITION")]
+    since: Option<String>,
+    /// Only these kinds: new, changed, gone, moved, refused, back [default: all]
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// Only pages of these hosts and of those below them [default: all]
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    host: Vec<String>,
+    /// Write an Atom feed of the last 1,000 events
+    #[arg(long, conflicts_with = "follow")]
+    atom: bool,
+}
+
+impl Events {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let filter = self.filter()?;
+        let from = match filter.since {
+            Some(Since::Position(at)) => at,
+            _ => Position::default(),
+        };
+        let mut stream = Stream::open(&self.directory)?;
+        let mut feed: Vec<SiteEvent> = Vec::new();
+        loop {
+            stream.pull(from, |event| -> anyhow::Result<()> {
+                if !filter.wants(&event) {
+                    return Ok(());
+                }
+                if self.atom {
+                    if feed.len() == 2 * FEED_MAX {
+                        feed.drain(..FEED_MAX);
+                    }
+                    feed.push(event);
+                    return Ok(());
+                }
+                output.line(|| json(&event), || line(&event))
+            })?;
+            if !self.follow {
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        if self.atom {
+            let title = format!("Pages of {}", self.directory.display());
+            let last = feed.len().saturating_sub(FEED_MAX);
+            output.raw(&atom(stream.name(), &title, &feed[last..]))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn filter(&self) -> anyhow::Result<Filter> {
+        let kind = |name: &String| {
+            let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+            found.ok_or_else(|| {
+                let what =
+                    format!("'{name}': there are new, changed, gone, moved, refused and back");
+                Usage::of("--kind", what)
+            })
+        };
+        let since = |text: &String| {
+            Since::parse(text).ok_or_else(|| {
+                let what =
+                    format!("'{text}' is no moment such as 2026-11-18T08:30:00Z, and no position");
+                Usage::of("--since", what)
+            })
+        };
+        Ok(Filter {
+            kinds: self.kind.iter().map(kind).collect::<Result<_, _>>()?,
+            hosts: self.host.iter().map(|host| host.to_lowercase()).collect(),
+            since: self.since.as_ref().map(since).transpose()?,
+        })
+    }
+}
+
+/// An event in a line.
+pub(crate) fn line(event: &SiteEvent) -> String {
+    let url = |url: &str| plain(&shown(url));
+    let mut text = format!(
+        "{}  {:7}  {}",
+        utc(event.when_ms),
+        event.kind.name(),
+        url(&event.url)
+    );
+    if let Some(to) = &event.moved_to {
+        text += &format!(" -> {}", url(to));
+    }
+    match event.kind {
+        Kind::Gone | Kind::Refused if !event.class.is_empty() => {
+            text += &format!("  ({})", plain(&event.class));
+        }
+        _ if !event.title.is_empty() => text += &format!("  \"{}\"", plain(&event.title)),
+        _ => {}
+    }
+    text + "\n"
+}

@@ -1,0 +1,217 @@
+//! What is an event and what is not, through a journal on disk.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use turnstone_events::{Filter, Kind, Since, SiteEvent, Stream, json};
+use turnstone_frontier::{Change, Fault, PageId, Tick};
+use turnstone_pagestore::{
+    Entry, Facts, Links, NewPage, Outcome, Position, Settled, Store, StoreError,
+};
+
+const GONE: Settled = Settled::Failed(Fault::Gone);
+const REFUSED: Settled = Settled::Failed(Fault::Refused);
+const UNKNOWN: Settled = Settled::Failed(Fault::Unknown);
+const LOST: Settled = Settled::Failed(Fault::Lost);
+const CAME: Settled = Settled::Fetched(Change::New);
+const CHANGED: Settled = Settled::Fetched(Change::Changed);
+const SAME: Settled = Settled::Fetched(Change::Unchanged);
+
+/// A journal with pages 0, 1, 2 … of one host, page 0 a seed.
+fn store(folder: &Path, pages: u32) -> Store {
+    let mut store = Store::create(folder, "test").unwrap();
+    let session = Entry::Session {
+        wall_ms: 1_000_000,
+        boot: "",
+        boot_ms: 0,
+        delay_ms: 0,
+        open_max: 1,
+        policy: "",
+    };
+    store.append(Tick(0), &session);
+    for page in 0..pages {
+        add(&mut store, page);
+    }
+    store
+}
+
+fn add(store: &mut Store, page: u32) {
+    let url = format!("http://a.example/{page}");
+    let host = store.host(Tick(5), "a.example");
+    let key = store.keyer().key(&url);
+    let new = NewPage {
+        key,
+        url: &url,
+        host,
+        seed: page == 0,
+        outside: false,
+        depth: 0,
+        refused: ("", ""),
+    };
+    store.add(Tick(5), new);
+}
+
+fn settle(store: &mut Store, page: u32, settled: Settled, links: &[PageId], facts: Facts) {
+    let outcome = Outcome {
+        page: PageId(page),
+        settled,
+        links: Links::Ids(links),
+        before: Position(0),
+        facts,
+    };
+    store.settle(Tick(9), outcome);
+    store.write().unwrap();
+}
+
+fn events(stream: &mut Stream, from: Position) -> Vec<SiteEvent> {
+    let mut told = Vec::new();
+    let pulled = stream.pull(from, |event| -> Result<(), StoreError> {
+        told.push(event);
+        Ok(())
+    });
+    pulled.unwrap();
+    told
+}
+
+fn check(course: &[(Settled, &str)], expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(folder.path(), 3);
+    for (settled, class) in course {
+        let facts = Facts {
+            hearsay: *class == "hearsay",
+            ..Facts::refused(class, "")
+        };
+        settle(&mut store, 0, *settled, &[], facts);
+    }
+    let told = events(&mut Stream::open(folder.path()).unwrap(), Position(0));
+    let kinds: Vec<&str> = told.iter().map(|event| event.kind.name()).collect();
+    assert_eq!(kinds.join(" "), expected, "{course:?}");
+}
+
+#[test]
+fn an_event_is_a_change_of_standing() {
+    let moved = |to| Settled::Moved(PageId(to));
+    check(
+        &[(CAME, "ok"), (SAME, "ok"), (CHANGED, "ok")],
+        "new changed",
+    );
+    check(
+        &[(GONE, "http-404"), (REFUSED, "robots"), (moved(1), "")],
+        "",
+    );
+    check(&[(CAME, ""), (UNKNOWN, ""), (LOST, ""), (SAME, "")], "new");
+    check(
+        &[(CAME, ""), (GONE, "soft-404"), (GONE, ""), (REFUSED, "")],
+        "new gone",
+    );
+    check(
+        &[(CAME, ""), (GONE, ""), (SAME, ""), (SAME, "")],
+        "new gone back",
+    );
+    check(
+        &[(CAME, ""), (REFUSED, ""), (REFUSED, ""), (CHANGED, "")],
+        "new refused back",
+    );
+    check(
+        &[
+            (CAME, ""),
+            (moved(1), ""),
+            (moved(1), ""),
+            (moved(2), ""),
+            (GONE, ""),
+        ],
+        "new moved moved gone",
+    );
+    // A survey that finds a page alive tells nothing, unless it was gone.
+    check(
+        &[(CAME, ""), (SAME, "alive"), (GONE, ""), (SAME, "alive")],
+        "new gone back",
+    );
+    // What an old crawl only names is there by hearsay.
+    check(&[(CAME, "hearsay"), (SAME, "alive"), (SAME, "ok")], "new");
+    check(&[(CAME, "hearsay"), (GONE, "")], "gone");
+}
+
+#[test]
+fn an_event_tells_where_from_since_when_and_what_was_there_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(folder.path(), 1);
+    let facts = |digest: u8, title: &str| Facts {
+        digest: Some([digest; 20]),
+        title: title.to_owned(),
+        wall_ms: 2_000_000,
+        ..Facts::default()
+    };
+    add(&mut store, 1);
+    settle(&mut store, 0, CAME, &[PageId(1)], facts(1, "front"));
+    settle(&mut store, 1, CAME, &[], facts(2, "one"));
+    settle(&mut store, 1, CHANGED, &[], facts(3, "two"));
+    let mut stream = Stream::open(folder.path()).unwrap();
+    let told = events(&mut stream, Position(0));
+    assert_eq!(told[1].found_by.as_deref(), Some("http://a.example/0"));
+    assert_eq!((told[1].seed, told[0].seed), (false, true));
+    assert_eq!(told[1].first_seen_ms, 1_000_005);
+    assert_eq!(told[2].old_digest, Some([2; 20]));
+    assert_eq!(told[2].new_digest, Some([3; 20]));
+    assert_eq!(json(&told[2])["title"], "two");
+    // Who looks again sees the same ids; who follows sees only what is new.
+    let again = events(&mut Stream::open(folder.path()).unwrap(), Position(0));
+    assert_eq!(again, told);
+    settle(&mut store, 1, GONE, &[], Facts::default());
+    let more = events(&mut stream, Position(0));
+    assert_eq!(
+        more.iter().map(|event| event.kind).collect::<Vec<_>>(),
+        [Kind::Gone]
+    );
+    // Who goes on from a position misses nothing and sees nothing twice.
+    let rest = events(&mut Stream::open(folder.path()).unwrap(), told[1].next);
+    assert_eq!(rest[0], told[2]);
+    assert_eq!(rest[1], more[0]);
+    let mut ids: Vec<String> = told
+        .iter()
+        .chain(&more)
+        .map(|event| event.id.clone())
+        .collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 4);
+}
+
+#[test]
+fn filters_leave_out_what_is_not_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(folder.path(), 1);
+    settle(
+        &mut store,
+        0,
+        CAME,
+        &[],
+        Facts {
+            wall_ms: 2_000_000,
+            ..Facts::default()
+        },
+    );
+    let told = events(&mut Stream::open(folder.path()).unwrap(), Position(0));
+    let wants = |filter: Filter| filter.wants(&told[0]);
+    let hosts = |host: &str| Filter {
+        hosts: vec![host.to_owned()],
+        ..Filter::default()
+    };
+    let since = |text: &str| Filter {
+        since: Since::parse(text),
+        ..Filter::default()
+    };
+    assert!(wants(Filter::default()));
+    assert!(wants(Filter {
+        kinds: vec![Kind::Back, Kind::New],
+        ..Filter::default()
+    }));
+    assert!(!wants(Filter {
+        kinds: vec![Kind::Gone],
+        ..Filter::default()
+    }));
+    assert!(wants(hosts("a.example")) && wants(hosts("example")));
+    assert!(!wants(hosts("b.example")) && !wants(hosts("ample")));
+    assert!(wants(since("1970-01-01T00:33:20Z")) && !wants(since("1970-01-01T00:33:21Z")));
+    assert!(wants(since("32")) && !wants(since("99999")));
+    assert_eq!(Since::parse("yesterday"), None);
+}
