@@ -8,7 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use turnstone_fetch::html::PageLimits;
+use turnstone_fetch::html::{PageInput, PageLimits, read_page};
+use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_fetch::{
     ErrorClass, Limits, Protocol, Redirect, Response, Timings, Truncation, TruncationMark, Url,
@@ -119,6 +120,54 @@ impl AnswerReader {
             facts,
             links: found.into_iter().map(|found| found.url).collect(),
         }
+    }
+}
+
+/// What of a stored answer people would see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Visible {
+    /// The title.
+    pub title: String,
+    /// The visible text, a line for each block of the page.
+    pub text: String,
+    /// More text was there than is kept.
+    pub cut: bool,
+}
+
+/// The visible text of a stored answer; nothing if it is no text.
+pub fn visible(answer: StoredAnswer<'_>) -> Option<Visible> {
+    let url = answer.url;
+    let truncation = answer.truncated.map(truncation);
+    let response = response(answer, truncation);
+    let content_type = response.headers.get("content-type");
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let decoded = response.decoded(&Limits::default());
+    let body: &[u8] = &decoded.body;
+    match media_of(content_type, body) {
+        Media::Html => {
+            let input = PageInput {
+                url,
+                content_type,
+                body,
+                agent: "turnstone",
+            };
+            let limits = PageLimits {
+                lines: true,
+                ..PageLimits::default()
+            };
+            let page = read_page(input, &limits);
+            Some(Visible {
+                title: page.title.unwrap_or_default(),
+                text: page.text,
+                cut: page.cuts.text,
+            })
+        }
+        Media::Text | Media::Xml | Media::Json => Some(Visible {
+            title: String::new(),
+            text: String::from_utf8_lossy(body).into_owned(),
+            cut: false,
+        }),
+        Media::Gzip | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => None,
     }
 }
 

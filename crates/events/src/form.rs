@@ -66,7 +66,7 @@ pub fn atom(name: &str, title: &str, events: &[SiteEvent]) -> String {
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n  \
          <id>urn:turnstone:{name}</id>\n  <title>{}</title>\n  <updated>{}</updated>\n  \
          <author><name>turnstone</name></author>\n",
-        xml(title),
+        markup(title),
         warc_date(updated),
     );
     for event in events.iter().rev() {
@@ -91,18 +91,18 @@ pub fn atom(name: &str, title: &str, events: &[SiteEvent]) -> String {
              <summary>{}</summary>\n  </entry>\n",
             event.id,
             event.kind.name(),
-            xml(called),
-            xml(&event.url),
+            markup(called),
+            markup(&event.url),
             warc_date(event.when_ms),
             event.kind.name(),
-            xml(&said),
+            markup(&said),
         );
     }
     out + "</feed>\n"
 }
 
-/// Text inside an element or an attribute.
-fn xml(text: &str) -> String {
+/// Text inside an element or an attribute of XML or HTML, with nothing in it that is markup.
+pub fn markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -133,7 +133,7 @@ mod tests {
         );
         assert_eq!(plain("Äpfel 漢字"), "Äpfel 漢字");
         assert_eq!(
-            xml("<script>&\"'\u{0}\u{202e}"),
+            markup("<script>&\"'\u{0}\u{202e}"),
             "&lt;script&gt;&amp;&quot;&#39;"
         );
     }

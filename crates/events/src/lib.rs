@@ -14,16 +14,19 @@
 //! | `fold` | which outcomes are events, and of which kind |
 //! | `stream` | the journal as it grows |
 //! | `filter` | which events are wanted |
+//! | `diff` | what differs between two texts, for people |
 //! | `form` | an event as JSON, as a line, as an Atom feed |
 //!
 //! Not here: policies, HTTP, the clock, the terminal.
 
+mod diff;
 mod filter;
 mod fold;
 mod form;
 mod stream;
 
+pub use diff::{DiffLine, Piece, Side, diff, diff_json, diff_rows, diff_text};
 pub use filter::{Filter, Since};
 pub use fold::{Fold, Kind, Noted};
-pub use form::{atom, json, plain};
+pub use form::{atom, json, markup, plain};
 pub use stream::{SiteEvent, Stream, Why};

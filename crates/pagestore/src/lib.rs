@@ -17,6 +17,7 @@
 
 mod bytes;
 mod checkpoint;
+mod copies;
 mod disk;
 mod entry;
 mod error;

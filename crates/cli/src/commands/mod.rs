@@ -4,8 +4,10 @@ mod advise;
 mod backtest;
 mod bonus;
 mod completions;
+mod copies;
 mod crawl;
 mod demo;
+mod diff;
 mod directory;
 mod discover;
 mod events;
@@ -22,6 +24,7 @@ mod refresh;
 mod report;
 mod revive;
 mod serve_web;
+mod show;
 mod site;
 mod status;
 mod trusted;
@@ -45,6 +48,10 @@ pub(crate) enum Command {
     Why(why::Why),
     /// Tell what happened to the pages of a crawl: new, changed, gone, moved, refused, back
     Events(events::Events),
+    /// Print a stored copy of a page out of the WARC files
+    Show(show::Show),
+    /// Show what differs between two stored copies of a page, by words within lines
+    Diff(diff::Diff),
     /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
     Report(report::Report),
     /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
@@ -96,6 +103,8 @@ impl Command {
             Self::Status(command) => command.run(output),
             Self::Why(command) => command.run(output),
             Self::Events(command) => command.run(output),
+            Self::Show(command) => command.run(output),
+            Self::Diff(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),

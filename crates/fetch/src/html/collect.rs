@@ -270,7 +270,7 @@ impl Collector {
             return;
         }
         for (i, word) in text.split(char::is_whitespace).enumerate() {
-            if i > 0 && !self.text.is_empty() && !self.text.ends_with(' ') {
+            if i > 0 && !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
                 self.text.push(' ');
             }
             self.text.push_str(word);
@@ -280,7 +280,12 @@ impl Collector {
 
     fn break_words(&mut self) {
         self.words.end_word();
-        if !self.text.is_empty() && !self.text.ends_with(' ') {
+        if self.limits.lines {
+            self.text.truncate(self.text.trim_end_matches(' ').len());
+            if !self.text.is_empty() && !self.text.ends_with('\n') {
+                self.text.push('\n');
+            }
+        } else if !self.text.is_empty() && !self.text.ends_with(' ') {
             self.text.push(' ');
         }
     }

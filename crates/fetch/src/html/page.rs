@@ -30,6 +30,8 @@ pub struct PageLimits {
     pub links_bytes_max: usize,
     /// Bytes of visible text kept. Fingerprints cover all of it.
     pub text_bytes_max: usize,
+    /// Whether the text has a line for each block of the page, rather than one in all.
+    pub lines: bool,
     /// Whether the text is fingerprinted.
     pub fingerprint: bool,
     /// Bytes of the title.
@@ -49,6 +51,7 @@ impl Default for PageLimits {
             links: LinksWanted::All,
             links_bytes_max: LINKS_BYTES_MAX,
             text_bytes_max: 1 << 20,
+            lines: false,
             fingerprint: true,
             title_bytes_max: 1024,
             tag_bytes_max: 4 << 20,

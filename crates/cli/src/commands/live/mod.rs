@@ -31,7 +31,7 @@ use super::crawl::config::Config;
 use crate::exit::Usage;
 
 /// What the names of WARC files begin with.
-const ARCHIVE: &str = "crawl";
+pub(crate) const ARCHIVE: &str = "crawl";
 
 /// Opens the crawl directory, or makes it.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {

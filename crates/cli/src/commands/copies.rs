@@ -1,0 +1,141 @@
+//! The stored copies of one page, for the commands that show and compare them.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use turnstone_crawl::stored::{StoredAnswer, Visible, visible};
+use turnstone_fetch::Url;
+use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
+use turnstone_pagestore::warc::{self, HttpBlock, Span, read_at};
+use turnstone_pagestore::{Facts, Store};
+
+use super::directory::Directory;
+use crate::exit::Usage;
+use crate::moment::utc;
+
+/// The longest record that is read.
+const RECORD_BYTES_MAX: u64 = 256 << 20;
+
+/// All copies of a page.
+pub(crate) struct Copies {
+    directory: PathBuf,
+    store: Store,
+    pub(crate) url: Url,
+    /// Oldest first.
+    pub(crate) all: Vec<Facts>,
+}
+
+/// A copy, out of the WARC files.
+pub(crate) struct StoredCopy {
+    pub(crate) head: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+    status: u16,
+    truncated: Option<String>,
+    /// When the body came.
+    pub(crate) wall_ms: u64,
+}
+
+/// A moment, as an option names it.
+pub(crate) fn moment(text: &str) -> anyhow::Result<u64> {
+    let found = warc::parse_warc_date(text);
+    let what = || format!("'{text}' is no moment such as 2026-11-18T08:30:00Z");
+    Ok(found.ok_or_else(|| Usage::of("--at", what()))?)
+}
+
+impl Copies {
+    pub(crate) fn of(path: &Path, text: &str) -> anyhow::Result<Self> {
+        let directory = Directory::look(path)?;
+        let mut url = parse(text, &UrlLimits::default()).map_err(|error| {
+            let what = format!(
+                "{}: {error}; give a URL like https://example.org/",
+                shown(text)
+            );
+            Usage::of("URL", what)
+        })?;
+        url.set_fragment(None);
+        let key = canonical_key(&url, &directory.plan.keys);
+        let store = directory.store;
+        let page = store.index().find(store.keyer().key(&key));
+        let page =
+            page.with_context(|| format!("{}: the crawl never met it", shown(url.as_str())))?;
+        let all = store.copies(page)?;
+        anyhow::ensure!(
+            !all.is_empty(),
+            "{}: no copy is stored; `turnstone why` tells what came of it",
+            shown(url.as_str())
+        );
+        Ok(Self {
+            directory: path.to_owned(),
+            store,
+            url,
+            all,
+        })
+    }
+
+    /// The copy that was current at a moment; the last without one.
+    pub(crate) fn at(&self, moment_ms: Option<u64>) -> anyhow::Result<&Facts> {
+        let until = moment_ms.unwrap_or(u64::MAX);
+        // A moment is given to the second.
+        let mut copies = self.all.iter().rev();
+        let copy = copies.find(|copy| copy.wall_ms / 1000 <= until / 1000);
+        copy.with_context(|| {
+            let first = self.all.first().map_or(0, |copy| copy.wall_ms);
+            format!(
+                "{}: no copy is that old; the first is of {}",
+                shown(self.url.as_str()),
+                utc(first)
+            )
+        })
+    }
+
+    pub(crate) fn read(&self, copy: &Facts) -> anyhow::Result<StoredCopy> {
+        let at = self.store.body_of(copy)?.with_context(|| {
+            format!(
+                "{}: its body is not in the WARC files (--no-warc, or an import that kept none)",
+                shown(self.url.as_str())
+            )
+        })?;
+        let name = warc::Settings::new(super::live::ARCHIVE, [0; 16]).file_name(at.file);
+        let closed = self.directory.join("warc").join(&name);
+        let path = if closed.exists() {
+            closed
+        } else {
+            closed.with_file_name(name + ".open")
+        };
+        let span = Span {
+            offset: at.offset,
+            length: at.length,
+            block_bytes_max: RECORD_BYTES_MAX,
+        };
+        let (record, block) = read_at(&path, span)?;
+        let mut message =
+            HttpBlock::read(block.as_slice()).with_context(|| path.display().to_string())?;
+        let mut body = Vec::new();
+        message.body.read_to_end(&mut body)?;
+        Ok(StoredCopy {
+            status: message.head.status().unwrap_or(copy.status),
+            head: message.head.bytes().to_vec(),
+            body,
+            truncated: record.get("WARC-Truncated").map(str::to_owned),
+            wall_ms: record.date_ms().unwrap_or(copy.wall_ms),
+        })
+    }
+
+    pub(crate) fn visible(&self, copy: &StoredCopy) -> anyhow::Result<Visible> {
+        let answer = StoredAnswer {
+            url: &self.url,
+            status: copy.status,
+            head: &copy.head,
+            body: copy.body.clone(),
+            truncated: copy.truncated.as_deref(),
+            wall_ms: copy.wall_ms,
+        };
+        visible(answer).with_context(|| {
+            format!(
+                "{}: no text; --raw prints its bytes",
+                shown(self.url.as_str())
+            )
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! `turnstone diff DIR URL`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+use turnstone_events::{diff, diff_json, diff_rows, diff_text, markup, plain};
+use turnstone_pagestore::Facts;
+
+use super::copies::{Copies, moment};
+use crate::exit::{Exit, Usage};
+use crate::files::write_whole;
+use crate::moment::utc;
+use crate::output::Output;
+
+/// What a diff of visible text does not show.
+const IGNORED: &str = "markup, addresses of links and pictures, scripts, styles and white space";
+
+/// Show what differs between two stored copies of a page, by words within lines
+///
+/// Compares visible text. Without --at: the last copy, and the last one before it whose text differs.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// A crawl directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The page
+    #[arg(value_name = "URL")]
+    url: String,
+    /// A copy, by a moment at which it was current, as 2026-11-18T08:30:00Z; given once it is compared with
+    /// the last copy, given twice the two are compared
+    #[arg(long, value_name = "TIME")]
+    at: Vec<String>,
+    /// Write the two copies side by side as a page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Diff {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        if self.at.len() > 2 {
+            return Err(Usage::of("--at", "give it twice at most").into());
+        }
+        let moments = self.at.iter().map(|text| moment(text));
+        let moments = moments.collect::<anyhow::Result<Vec<u64>>>()?;
+        let copies = Copies::of(&self.directory, &self.url)?;
+        let new = copies.at(moments.get(1).copied())?;
+        let old = match moments.first() {
+            Some(moment) => copies.at(Some(*moment))?,
+            None => before(&copies, new)?,
+        };
+        let texts = [old, new].map(|copy| copies.visible(&copies.read(copy)?));
+        let [old_text, new_text] = texts;
+        let (old_text, new_text) = (old_text?, new_text?);
+        let hunks = diff(&lined(&old_text.text), &lined(&new_text.text));
+        let retitled = old_text.title != new_text.title;
+        let mut notes = vec![format!("ignored: {IGNORED}")];
+        if old_text.cut || new_text.cut {
+            notes.push("only the first MiB of text was compared".to_owned());
+        }
+        if let Some(file) = &self.html {
+            let rows = diff_rows(&hunks);
+            let (url, notes) = (markup(&plain(copies.url.as_str())), notes.join("; "));
+            let page = format!(
+                "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{url}</title>\
+                 <style>:root{{color-scheme:light dark}}body{{font:15px sans-serif}}table{{width:100%;\
+                 table-layout:fixed;border-collapse:collapse}}td{{vertical-align:top;padding:2px 6px;\
+                 overflow-wrap:anywhere}}.old{{background:#f002}}.new{{background:#0a02}}.between{{\
+                 opacity:.5}}</style></head><body><h1>{url}</h1><p>{notes}</p><table><tr><th>{}</th>\
+                 <th>{}</th></tr><tr><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td></tr>\n{rows}</table>\
+                 </body></html>\n",
+                utc(old.wall_ms),
+                utc(new.wall_ms),
+                markup(&plain(&old_text.title)),
+                markup(&plain(&new_text.title)),
+            );
+            write_whole(file, |out| out.write_all(page.as_bytes()))?;
+        }
+        let document = json!({
+            "url": copies.url.as_str(),
+            "old": {"time": utc(old.wall_ms), "title": old_text.title},
+            "new": {"time": utc(new.wall_ms), "title": new_text.title},
+            "differs": retitled || !hunks.is_empty(),
+            "hunks": diff_json(&hunks),
+            "notes": notes,
+        });
+        output.result(&document, || {
+            let mut text = format!(
+                "{}\n-{}\n+{}\n({})\n\n",
+                plain(copies.url.as_str()),
+                utc(old.wall_ms),
+                utc(new.wall_ms),
+                notes.join("; ")
+            );
+            if retitled {
+                text += &format!("-title: {}\n", plain(&old_text.title));
+                text += &format!("+title: {}\n", plain(&new_text.title));
+            }
+            if hunks.is_empty() && !retitled {
+                text += "the visible text is the same\n";
+            }
+            text + &diff_text(&hunks)
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Text that ends its last line, so that a line added behind it does not change it.
+fn lined(text: &str) -> String {
+    format!("{}\n", text.trim_end())
+}
+
+/// The last copy before another whose text differs; the one right before it if none does.
+fn before<'a>(copies: &'a Copies, new: &Facts) -> anyhow::Result<&'a Facts> {
+    let older = || {
+        copies
+            .all
+            .iter()
+            .rev()
+            .filter(|copy| copy.wall_ms < new.wall_ms)
+    };
+    let found = older().find(|copy| copy.text_hash != new.text_hash);
+    let found = found.or_else(|| older().next());
+    found.ok_or_else(|| anyhow::anyhow!("{}: only one copy is stored", plain(copies.url.as_str())))
+}
