@@ -16,11 +16,9 @@ pub enum Since {
 }
 
 impl Since {
-    /// A position is a number of more than four digits or none that a year could be; all else is a date.
+    /// A number is a position, whatever its length; all else is a date. So a year alone is no date.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() != 4
-            && let Ok(at) = text.parse()
-        {
+        if let Ok(at) = text.parse() {
             return Some(Self::Position(Position(at)));
         }
         parse_warc_date(text).map(Self::Moment)

@@ -213,5 +213,7 @@ fn filters_leave_out_what_is_not_wanted() {
     assert!(!wants(hosts("b.example")) && !wants(hosts("ample")));
     assert!(wants(since("1970-01-01T00:33:20Z")) && !wants(since("1970-01-01T00:33:21Z")));
     assert!(wants(since("32")) && !wants(since("99999")));
+    let position = Since::Position(Position(1070));
+    assert_eq!(Since::parse("1070"), Some(position));
     assert_eq!(Since::parse("yesterday"), None);
 }

@@ -9,6 +9,7 @@
 //! | `limits` | budgets bind exactly; a full disk is waited for |
 //! | `scarce` | little memory, one CPU |
 //! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
+//! | `telling` | events, copies and diffs of a site that changes and is hostile to its reader |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
 //! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind.
@@ -30,4 +31,5 @@ mod reuse;
 mod same_as_lab;
 mod scarce;
 mod survey;
+mod telling;
 mod town;
