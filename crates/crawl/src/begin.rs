@@ -1,8 +1,8 @@
 //! Taking a crawl over: what a process writes before it asks for anything.
 //!
-//! The session with its clocks, then everything that the last process left open: pages that were in
-//! flight are given back, and their hosts rest, for when their requests were sent is not known. After
-//! a start of the machine every host rests, since what was never synced may be missing.
+//! After a start of the machine every host rests, since what was never synced may be missing. Then the
+//! session with its clocks, and everything that the last process left open: pages that were in
+//! flight are given back, and their hosts rest, for when their requests were sent is not known.
 
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::origin_of;
@@ -20,6 +20,18 @@ impl<P: Policy> Asker<P> {
     /// Writes down that this process has the crawl now, and gives back what was in flight.
     pub(crate) fn take_over(&mut self, session: &Session) -> Result<(), AskError> {
         let politeness = self.plan.politeness;
+        // When requests were sent is not known, only that it was before now.
+        let rested = self.now.plus(politeness.delay_ms);
+        let hosts = self.ledger.index().host_count();
+        if session.rebooted {
+            // What was never synced may be missing: every host rests once. This stands before the
+            // session: a process that dies in between leaves it to the next one, for which the
+            // machine was started anew too.
+            for host in (0..hosts).map(HostId::from_index) {
+                self.hold(host, rested);
+            }
+            self.hold_by_rules()?;
+        }
         let policy = self.ledger.terms().policy.clone();
         let entry = Entry::Session {
             wall_ms: self.wall_ms,
@@ -31,8 +43,6 @@ impl<P: Policy> Asker<P> {
         };
         self.ledger.tell(self.now, &entry);
         self.note(STOP_NOTE, b"");
-        // When their requests were sent is not known, only that it was before now.
-        let rested = self.now.plus(politeness.delay_ms);
         // By the journal: a scheduler that was folded freely handed nothing out.
         for page in self.left_open() {
             let due = self.lost_due(page)?;
@@ -46,20 +56,12 @@ impl<P: Policy> Asker<P> {
             };
             self.settle(page, Settled::Failed(Fault::Lost), &[], facts);
         }
-        let hosts = self.ledger.index().host_count();
         for host in (0..hosts).map(HostId::from_index) {
             // Requests for no page.
             while self.ledger.scheduler().open_count(host) > 0 {
                 self.hold(host, rested);
                 self.visit(host, Visit::Closed);
             }
-        }
-        if session.rebooted {
-            // What was never synced may be missing: every host rests once.
-            for host in (0..hosts).map(HostId::from_index) {
-                self.hold(host, rested);
-            }
-            self.hold_by_rules()?;
         }
         // A slice that is under way goes on; others begin when it is time.
         if let (Some(Round { budget, .. }), None) = (self.plan.round.clone(), &self.pacing) {

@@ -215,6 +215,10 @@ impl<P: Policy> Crawl<P> {
         mut stop: watch::Receiver<StopLevel>,
     ) -> Result<Summary, CrawlError> {
         self.orders = Some(stop.clone());
+        // That this process has the crawl is durable before it asks for anything: after a loss of
+        // power the next one knows that hosts may have been asked.
+        self.flush().await?;
+        self.asker.ledger().store().syncer().sync()?;
         let mut ending_since = None;
         loop {
             self.take_reports().await?;

@@ -20,6 +20,26 @@ struct State {
     durable: Vec<u8>,
     /// So many writes fail, the first of them after writing a part.
     full_for: u32,
+    /// After so many more changes the process that makes them is dead, in the middle of the last.
+    dies_after: Option<u32>,
+}
+
+impl State {
+    /// Whether the process lives on after one more change.
+    fn survives(&mut self) -> bool {
+        match &mut self.dies_after {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                *left > 0
+            }
+        }
+    }
+}
+
+fn dead() -> io::Error {
+    io::Error::other("the process is dead")
 }
 
 impl VirtualDisk {
@@ -30,6 +50,20 @@ impl VirtualDisk {
     /// So many writes fail from now on.
     pub(super) fn fill(&self, writes: u32) {
         self.state().full_for = writes;
+    }
+
+    /// The process dies in the middle of its n-th change from now on.
+    pub(super) fn die_after(&self, changes: u32) {
+        self.state().dies_after = Some(changes + 1);
+    }
+
+    pub(super) fn is_dead(&self) -> bool {
+        self.state().dies_after == Some(0)
+    }
+
+    /// Another process has it.
+    pub(super) fn revive(&self) {
+        self.state().dies_after = None;
     }
 
     pub(super) fn durable_length(&self) -> u64 {
@@ -67,7 +101,14 @@ impl Disk for VirtualDisk {
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<usize> {
         let mut state = self.state();
         let at = at as usize;
-        let part = if state.full_for > 0 {
+        let was_dead = state.dies_after == Some(0);
+        let lives = state.survives();
+        if was_dead {
+            return Err(dead());
+        }
+        let part = if !lives {
+            bytes.len() / 2
+        } else if state.full_for > 0 {
             state.full_for -= 1;
             bytes.len() / 2
         } else {
@@ -78,6 +119,9 @@ impl Disk for VirtualDisk {
             state.written.resize(end, 0);
         }
         state.written[at..end].copy_from_slice(&bytes[..part]);
+        if !lives {
+            return Err(dead());
+        }
         if part < bytes.len() {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -86,6 +130,9 @@ impl Disk for VirtualDisk {
 
     fn cut(&self, length: u64) -> io::Result<()> {
         let mut state = self.state();
+        if !state.survives() {
+            return Err(dead());
+        }
         state.written.truncate(length as usize);
         let length = state.durable.len().min(length as usize);
         state.durable.truncate(length);
@@ -98,6 +145,9 @@ impl Disk for VirtualDisk {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.state();
+        if !state.survives() {
+            return Err(dead());
+        }
         let written = state.written.clone();
         state.durable = written;
         Ok(())

@@ -2,8 +2,10 @@
 //! at any event, also while a crawl is taken over, with changes of plan in between.
 //!
 //! After every step: no host is asked early (the web itself says so), mass is conserved, budgets
-//! hold. After every kill: the crawl that is opened is the one that was, bit for bit, and nothing
-//! that was durable is lost. At the end: everything that can be had is stored.
+//! hold. After every kill, and in a share of the crawls after every step: the crawl that is opened
+//! is the one that was, bit for bit, and nothing that was durable is lost. At the end: everything
+//! that can be had is stored. A process may also die between two bytes of what it writes while it
+//! takes a crawl over, and a machine may be back before its hosts have rested.
 //!
 //! A failure names its seed and the command that repeats it. `make sim RUNS=… SEED=…` runs more.
 
@@ -39,6 +41,8 @@ const KILLS_PER_CRAWL: u64 = 12;
 const STEPS_MAX: u64 = 20_000;
 /// Pages of one pattern that are asked for on trust.
 const TRUST: u32 = 20;
+/// Of so many crawls one is opened beside itself after every step; all are at every kill.
+const COMPARED: u64 = 8;
 /// The wall clock at tick 0.
 const BIRTH_MS: u64 = 1_900_000_000_000;
 
@@ -242,8 +246,8 @@ impl World {
             self.sure = self.disk.lose_power(&mut self.dice);
             self.boot += 1;
             self.forgotten += std::mem::take(&mut self.unsynced);
-            // A machine takes longer to start than a host rests.
-            self.now = self.now.plus(5 * DELAY_MS);
+            // A machine may be back sooner than its hosts have rested.
+            self.now = self.now.plus(1 + self.dice.below(3 * DELAY_MS));
             was = None;
         } else {
             self.sure = self.disk.durable_length();
@@ -258,13 +262,22 @@ impl World {
         if self.kills > 0 && self.dice.once_in(4) {
             self.change_plan();
         }
-        let journal = Journal::on(self.disk.clone(), Path::new("journal")).unwrap();
-        let mut store = Store::own(self.folder.path(), journal, "a simulation").unwrap();
+        self.disk.revive();
+        if mortal && self.dice.once_in(6) {
+            let changes = self.dice.below(4) as u32;
+            self.disk.die_after(changes);
+        }
+        let Ok(journal) = Journal::on(self.disk.clone(), Path::new("journal")) else {
+            return self.died(before);
+        };
+        let Ok(mut store) = Store::own(self.folder.path(), journal, "a simulation") else {
+            return self.died(before);
+        };
         assert!(store.end().0 >= self.sure, "what was durable is lost");
         let seeds = [self.web.url(0, 0)];
         sow(&mut store, &seeds, &KeyOptions::default(), self.now);
         if store.write().is_err() {
-            return None;
+            return self.died(before);
         }
         let first = self.wish.first;
         let plan = self.wish.plan(&self.web);
@@ -278,7 +291,11 @@ impl World {
             |store| flips(store, &scope),
             |store| policy(store, first),
         );
-        let (mut ledger, opened) = opened.unwrap();
+        let (mut ledger, opened) = match opened {
+            Ok(opened) => opened,
+            Err(_) if self.disk.is_dead() => return self.died(before),
+            Err(error) => panic!("{error}"),
+        };
         assert!(opened.exact, "every hand-out is decided again");
         if let Some(was) = before.take()
             && was.wish == self.wish
@@ -309,11 +326,52 @@ impl World {
             self.kills += 1;
             return None;
         }
+        // As the live loop does: that it began is durable before it asks for anything.
+        let store = asker.ledger_mut().store_mut();
+        if store.write().is_err() || store.syncer().sync().is_err() {
+            return self.died(before);
+        }
+        self.unsynced = 0;
+        self.disk.revive();
         Some(Process {
             asker,
             flights: BTreeMap::new(),
             number: 0,
         })
+    }
+
+    /// The process ended in the middle of writing, while it took the crawl over.
+    fn died(&mut self, before: &mut Option<Was>) -> Option<Process> {
+        assert!(
+            self.disk.is_dead(),
+            "nothing else keeps a crawl from being opened"
+        );
+        self.kills += 1;
+        *before = None;
+        None
+    }
+
+    /// Whoever opened the crawl now would have the one that runs, bit for bit.
+    fn compare(&self, process: &mut Process) {
+        let journal = Journal::on(self.disk.clone(), Path::new("journal")).unwrap();
+        let store = Store::on(self.folder.path(), journal).unwrap();
+        let (first, plan) = (self.wish.first, self.wish.plan(&self.web));
+        let opened = Ledger::open(
+            store,
+            plan.terms("crawl", format!("rankmass {first}"), Past::All),
+            false,
+            self.now,
+            |store| flips(store, &plan.scope),
+            |store| policy(store, first),
+        );
+        let (mut ledger, opened) = opened.unwrap();
+        assert!(opened.exact && !opened.replanned, "{opened:?}");
+        let live = process.asker.ledger_mut().fingerprint(self.now);
+        let same = ledger.fingerprint(self.now) == live;
+        assert!(
+            same,
+            "the crawl that would be opened is not the one that runs"
+        );
     }
 
     fn change_plan(&mut self) {
@@ -364,6 +422,9 @@ impl World {
             if process.asker.ledger_mut().store_mut().write().is_err() {
                 self.now = self.now.plus(200);
                 continue;
+            }
+            if self.seed.is_multiple_of(COMPARED) {
+                self.compare(process);
             }
             if dies && self.dice.once_in(2) {
                 return Ended::Killed; // written, and not sent
