@@ -78,12 +78,65 @@ pub enum Event<'a> {
         /// How many new pages are expected if it is, itself included.
         brings: u32,
     },
+    /// Something crossed, or crosses, between the shards of a crawl.
+    Crossed(Crossing<'a>),
     /// A new round begins: the policy may rank pages for up to `budget` fetches.
     Round {
         /// The number of the round, from 0.
         round: u32,
         /// How many fetches the round may spend.
         budget: u64,
+    },
+}
+
+/// What crosses between shards. A shard is a crawl of some sites only; pages of other sites are *away*:
+/// known and linked to, never handed out. What they would hold is sent to the shard that has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing<'a> {
+    /// This crawl is a shard. Told before anything else.
+    Cut,
+    /// The page belongs to another shard. Told immediately after it was discovered.
+    Away {
+        /// The page.
+        page: PageId,
+    },
+    /// What pages that are away held was sent to their shards, all of it.
+    Sent {
+        /// The pages with what they held.
+        items: &'a [(PageId, u64)],
+    },
+    /// Something came from another shard.
+    Received {
+        /// What.
+        items: &'a [Arrival],
+    },
+}
+
+/// One thing that came from another shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The page it is about, by the receiver's number.
+    pub page: PageId,
+    /// What came.
+    pub what: Arrived,
+}
+
+/// What can come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// Mass for a page of this shard.
+    Mass {
+        /// How much.
+        mass: u64,
+        /// Through how many redirects between shards it came.
+        hops: u8,
+    },
+    /// A page that is away cannot be had: its shard says so.
+    Dead,
+    /// The sender takes back what it had sent for a page that cannot be had.
+    Back {
+        /// How much.
+        mass: u64,
     },
 }
 

@@ -24,9 +24,9 @@ mod split;
 
 pub use calendar::{Politeness, Tick, Visit};
 pub use chance::Chance;
-pub use event::{Change, Event, Fault};
+pub use event::{Arrival, Arrived, Change, Crossing, Event, Fault};
 pub use id::{HostId, PageId};
-pub use policy::{Coverage, Links, NoLinks, Policy, WholeGraphRank};
+pub use policy::{Coverage, Links, Masses, NoLinks, Policy, WholeGraphRank};
 pub use random::Random;
 pub use ranking::{Place, Rank, Ranking};
 pub use saved::{Restore, Save, corrupt};

@@ -21,6 +21,24 @@ pub trait Policy: Send {
         None
     }
 
+    /// Where all the mass of a shard is, where the policy keeps an account that can be split.
+    fn masses(&self) -> Option<Masses> {
+        None
+    }
+
+    /// Pages of this shard that cannot be had, in the order in which that was learnt: those that sent
+    /// mass for them take it back. It only ever grows.
+    fn dead(&self) -> &[PageId] {
+        &[]
+    }
+
+    /// What was sent for a page that is away and could be taken back; and through how many redirects
+    /// between shards what it holds came.
+    fn sent_for(&self, page: PageId) -> (u64, u8) {
+        let _ = page;
+        (0, 0)
+    }
+
     /// How much of what is not proven lies at a page, in units of [`Coverage::ONE`], where the
     /// policy keeps such an account.
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
@@ -61,6 +79,18 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn coverage(&self) -> Option<Coverage> {
         (**self).coverage()
+    }
+
+    fn masses(&self) -> Option<Masses> {
+        (**self).masses()
+    }
+
+    fn dead(&self) -> &[PageId] {
+        (**self).dead()
+    }
+
+    fn sent_for(&self, page: PageId) -> (u64, u8) {
+        (**self).sent_for(page)
     }
 
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
@@ -106,6 +136,71 @@ pub struct Coverage {
     pub stuck: u64,
     /// The goal the policy was given, in the same units.
     pub goal: u64,
+}
+
+/// Where all the mass of one shard is, in units of [`Coverage::ONE`] but in 128 bits: mass that goes round
+/// between shards is counted each time it crosses.
+///
+/// `endowed + received − sent = covered + residuals + lost − owed`, after every event. Summed over shards
+/// at *any* places of their journals, held + sent − received is what was endowed, ONE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Masses {
+    /// The trust in pages of this shard.
+    pub endowed: u128,
+    /// What came from other shards, less what they took back.
+    pub received: u128,
+    /// What went to other shards, less what was taken back.
+    pub sent: u128,
+    /// What is covered.
+    pub covered: u128,
+    /// What all pages hold, those that are away included.
+    pub residuals: u128,
+    /// What left through links that nobody saw, leaked, or could not be divided.
+    pub lost: u128,
+    /// What was taken back and had been covered here already: never claimed.
+    pub owed: u128,
+    /// What of the covered may be wrong.
+    pub doubt: u128,
+    /// So much surely lies at pages that are known and not stored.
+    pub missing: u128,
+    /// So much can never be guaranteed.
+    pub stuck: u128,
+}
+
+impl Masses {
+    /// Whether nothing appeared or vanished.
+    pub fn balanced(&self) -> bool {
+        self.endowed + self.received + self.owed
+            == self.sent + self.covered + self.residuals + self.lost
+    }
+
+    /// What this shard has, and what it sent, less what came: summed over all shards it is ONE.
+    pub fn total(&self) -> i128 {
+        let signed = |mass: u128| i128::try_from(mass).expect("masses are far below 2^127");
+        signed(self.covered + self.residuals + self.lost + self.sent)
+            - signed(self.received + self.owed)
+    }
+}
+
+impl Coverage {
+    /// What several shards prove together. Each may speak of another moment: what is covered only grows,
+    /// and a doubt of one lowers the claim of all, because what is wrong may have crossed.
+    pub fn of_shards(shards: impl IntoIterator<Item = Masses>, goal: u64) -> Self {
+        let mut sum = Masses::default();
+        for masses in shards {
+            sum.covered += masses.covered;
+            sum.doubt += masses.doubt + masses.owed;
+            sum.missing += masses.missing;
+            sum.stuck += masses.stuck;
+        }
+        let one = |mass: u128| u64::try_from(mass).map_or(Self::ONE, |mass| mass.min(Self::ONE));
+        Self {
+            guaranteed: one(sum.covered.saturating_sub(sum.doubt)),
+            possible: Self::ONE - one(sum.missing.saturating_sub(sum.doubt)),
+            stuck: one(sum.stuck.saturating_sub(sum.doubt)),
+            goal,
+        }
+    }
 }
 
 impl Default for Coverage {

@@ -11,9 +11,9 @@ use std::io;
 
 use crate::calendar::{Calendar, Politeness, Tick, Visit};
 use crate::chance::Chance;
-use crate::event::{Event, Fault};
+use crate::event::{Crossing, Event, Fault};
 use crate::id::{HostId, PageId};
-use crate::policy::{Coverage, Links, Policy};
+use crate::policy::{Coverage, Links, Masses, Policy};
 use crate::ranking::Ranking;
 use crate::saved::{Restore, Save, corrupt};
 use crate::split::Split;
@@ -111,8 +111,10 @@ impl<P: Policy> Scheduler<P> {
                 self.calendar.hold(host, until);
                 self.refresh(host, now);
             }
+            Event::Crossed(Crossing::Away { page }) => self.ranking.send_away(page),
             Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }
@@ -180,6 +182,11 @@ impl<P: Policy> Scheduler<P> {
     /// The host that stands for a host and those joined with it.
     pub fn unit(&self, host: HostId) -> HostId {
         self.calendar.unit(host)
+    }
+
+    /// Where all the mass of a shard is, where its policy keeps an account of it.
+    pub fn masses(&self) -> Option<Masses> {
+        self.policy.masses()
     }
 
     /// What the policy proves of the pages fetched so far.

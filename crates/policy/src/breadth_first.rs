@@ -73,6 +73,7 @@ impl Policy for BreadthFirst {
             Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }

@@ -127,6 +127,7 @@ impl<P: Policy> Explore<P> {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => return,
         };

@@ -6,6 +6,7 @@
 //!
 //! - *queued*: may be handed out, best first, when its host may be contacted;
 //! - *parked*: ranked and ordered, but only for the policy (a fetched page that still earns);
+//! - *away*: the page of another shard; ranked and ordered, so that the largest ranks are sent first;
 //! - *aside*: rank kept, order not: in flight, deferred to a time, or shelved;
 //! - *absent*: rank 0. A page that is raised comes back to the queue, or to the parking place if
 //!   it was parked before.
@@ -31,8 +32,13 @@ const QUEUED: u32 = 0;
 const PARKED: u32 = 1 << INDEX_BITS;
 const ASIDE: u32 = 2 << INDEX_BITS;
 const ABSENT: u32 = 3 << INDEX_BITS;
-/// Low bit of an absent page's place: it comes back to the parking place.
+/// Low bits of an absent page's place: it comes back to the parking place, or is away.
 const HOME_PARKED: u32 = 1;
+const HOME_AWAY: u32 = 2;
+/// Pages that are away are kept like parked ones, in an order of their own: the highest bit of the index
+/// tells them apart.
+const AWAY_BIT: u32 = 1 << (INDEX_BITS - 1);
+const AWAY: u32 = PARKED | AWAY_BIT;
 
 /// How many pages are looked up at once: about what a core can wait for side by side.
 const SIDE_BY_SIDE: usize = 16;
@@ -56,6 +62,8 @@ pub enum Place {
     InFlight,
     /// Not to be handed out before a tick.
     Deferred(Tick),
+    /// The page of another shard, whose rank is to be sent.
+    Away,
     /// Kept for the policy, which may bring it back.
     Shelved,
     /// Not ranked.
@@ -74,6 +82,9 @@ pub struct Ranking {
     parked: Lane,
     /// The sum of all ranks in it.
     parked_total: u128,
+    /// Pages of other shards, and the sum of their ranks.
+    away: Lane,
+    away_total: u128,
     aside: Aside,
     /// Hosts with queued pages, by their best page: those that may be contacted, and the others.
     ready: Vec<HostTop>,
@@ -125,6 +136,7 @@ impl Ranking {
     fn rank_in(&self, place: u32, page: PageId) -> Rank {
         match place & TAG {
             QUEUED => self.lanes[self.host(page).index()].rank_at((place & INDEX) as usize),
+            PARKED if place & AWAY_BIT != 0 => self.away.rank_at(away_index(place)),
             PARKED => self.parked.rank_at((place & INDEX) as usize),
             ASIDE => self.aside.get(page).1,
             _ => 0,
@@ -142,6 +154,12 @@ impl Ranking {
                 if lane.set(at, rank, &mut self.places, QUEUED) {
                     self.lane_top_changed(host);
                 }
+            }
+            PARKED if place & AWAY_BIT != 0 => {
+                let at = away_index(place);
+                self.away_total -= u128::from(self.away.rank_at(at));
+                self.away_total += u128::from(rank);
+                self.away.set(at, rank, &mut self.places, AWAY);
             }
             PARKED => {
                 self.parked_total -= u128::from(self.parked.rank_at(at));
@@ -169,6 +187,11 @@ impl Ranking {
                     self.lane_top_changed(host);
                 }
             }
+            PARKED if place & AWAY_BIT != 0 => {
+                self.away_total += u128::from(by);
+                self.away
+                    .raise(away_index(place), by, &mut self.places, AWAY);
+            }
             PARKED => {
                 self.parked_total += u128::from(by);
                 self.parked.raise(at, by, &mut self.places, PARKED);
@@ -180,12 +203,12 @@ impl Ranking {
 
     /// Takes a page's rank away: the page is absent afterwards, and comes back when ranked again.
     pub fn take(&mut self, page: PageId) -> Rank {
-        let parked = self.places[page.index()] & TAG == PARKED;
+        let place = self.places[page.index()];
         let (rank, _) = self.lift(page);
-        self.places[page.index()] = if parked {
-            ABSENT | HOME_PARKED
-        } else {
-            self.home(page)
+        self.places[page.index()] = match place & TAG {
+            PARKED if place & AWAY_BIT != 0 => ABSENT | HOME_AWAY,
+            PARKED => ABSENT | HOME_PARKED,
+            _ => self.home(page),
         };
         rank
     }
@@ -197,6 +220,31 @@ impl Ranking {
         if rank > 0 {
             self.come_home(page, ABSENT | HOME_PARKED, rank);
         }
+    }
+
+    /// The page is another shard's: its rank is kept and ordered, to be sent there.
+    pub(crate) fn send_away(&mut self, page: PageId) {
+        assert!(page.0 < AWAY_BIT, "at most 2^29 pages of a shard");
+        let (rank, _) = self.lift(page);
+        self.places[page.index()] = ABSENT | HOME_AWAY;
+        if rank > 0 {
+            self.come_home(page, ABSENT | HOME_AWAY, rank);
+        }
+    }
+
+    /// The page of another shard that holds most.
+    pub fn best_away(&self) -> Option<(PageId, Rank)> {
+        self.away.best().map(|best| (best.page, best.rank))
+    }
+
+    /// The sum of the ranks of pages that are away: O(1).
+    pub fn away_total(&self) -> u128 {
+        self.away_total
+    }
+
+    /// Pages that are away and hold something, with their ranks, in no order.
+    pub fn away(&self) -> impl Iterator<Item = (PageId, Rank)> + '_ {
+        self.away.iter().map(|entry| (entry.page, entry.rank))
     }
 
     /// The page may be handed out again, at the rank it has.
@@ -269,6 +317,7 @@ impl Ranking {
     pub fn place(&self, page: PageId) -> Place {
         match self.places[page.index()] & TAG {
             QUEUED => Place::Queued,
+            PARKED if self.places[page.index()] & AWAY_BIT != 0 => Place::Away,
             PARKED => Place::Parked,
             ASIDE => match self.aside.get(page).0 {
                 Why::InFlight => Place::InFlight,
@@ -301,6 +350,7 @@ impl Ranking {
         self.places.capacity() * size_of::<u32>()
             + self.hosts.capacity() * size_of::<HostId>()
             + self.parked.allocated_bytes()
+            + self.away.allocated_bytes()
             + self.lanes.iter().map(Lane::allocated_bytes).sum::<usize>()
             + self.lanes.capacity() * size_of::<Lane>()
             + (self.ready.capacity() + self.resting.capacity()) * size_of::<HostTop>()
@@ -431,6 +481,11 @@ impl Ranking {
                 }
                 (entry.rank, false)
             }
+            PARKED if place & AWAY_BIT != 0 => {
+                let entry = self.away.remove(away_index(place), &mut self.places, AWAY);
+                self.away_total -= u128::from(entry.rank);
+                (entry.rank, false)
+            }
             PARKED => {
                 let entry = self.parked.remove(at, &mut self.places, PARKED);
                 self.parked_total -= u128::from(entry.rank);
@@ -453,6 +508,11 @@ impl Ranking {
     /// Puts an absent page where it belongs.
     fn come_home(&mut self, page: PageId, place: u32, rank: Rank) {
         let entry = Entry { rank, page };
+        if place & HOME_AWAY != 0 {
+            self.away_total += u128::from(rank);
+            self.away.push(entry, &mut self.places, AWAY);
+            return;
+        }
         if place & HOME_PARKED != 0 {
             self.parked_total += u128::from(rank);
             self.parked.push(entry, &mut self.places, PARKED);
@@ -501,6 +561,12 @@ impl Ranking {
         };
         self.host_places[host.index()] = IDLE;
     }
+}
+
+/// Where in their order a page that is away stands.
+#[inline]
+fn away_index(place: u32) -> usize {
+    (place & INDEX & !AWAY_BIT) as usize
 }
 
 /// Ranks are masses with a fixed total: a sum that overflows is a bug of the policy.

@@ -5,7 +5,8 @@
 use std::io;
 
 use super::{
-    ABSENT, ASIDE, HOME_PARKED, IDLE, INDEX, Lane, PARKED, QUEUED, Rank, Ranking, TAG, grow,
+    ABSENT, ASIDE, AWAY_BIT, HOME_AWAY, HOME_PARKED, IDLE, INDEX, Lane, PARKED, QUEUED, Rank,
+    Ranking, TAG, grow,
 };
 use crate::aside::Why;
 use crate::id::PageId;
@@ -22,12 +23,14 @@ impl Save for Ranking {
             let page = PageId::from_index(index);
             match place & TAG {
                 QUEUED => (0u8, self.rank(page)).save(out)?,
+                PARKED if place & AWAY_BIT != 0 => (7u8, self.rank(page)).save(out)?,
                 PARKED => (1u8, self.rank(page)).save(out)?,
                 ASIDE => match self.aside.get(page) {
                     (Why::InFlight, rank) => (2u8, rank).save(out)?,
                     (Why::Shelved, rank) => (3u8, rank).save(out)?,
                     (Why::Deferred(until), rank) => (4u8, (rank, until)).save(out)?,
                 },
+                _ if place & HOME_AWAY != 0 => 8u8.save(out)?,
                 _ if place & HOME_PARKED != 0 => 6u8.save(out)?,
                 _ => 5u8.save(out)?,
             }
@@ -75,6 +78,8 @@ impl Restore for Ranking {
                 }
                 5 => {}
                 6 => ranking.places[index] = ABSENT | HOME_PARKED,
+                7 => ranking.come_home(page, ABSENT | HOME_AWAY, Rank::restore(from)?),
+                8 => ranking.places[index] = ABSENT | HOME_AWAY,
                 _ => return Err(corrupt("a page in no known place")),
             }
         }

@@ -67,6 +67,7 @@ impl Policy for Whim {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }

@@ -28,6 +28,7 @@ use std::io;
 
 use turnstone_frontier::{Change, Coverage, PageId, Restore, Save, corrupt};
 
+use super::border::Border;
 use super::correction::Moments;
 use super::fates::{Fate, Fates};
 use super::pushed::Pushed;
@@ -71,6 +72,8 @@ pub(super) struct Account {
     pushes: u64,
     /// Whether no trusted page can be had.
     pub(super) barren: bool,
+    /// What crossed, where this is the account of a shard.
+    pub(super) border: Option<Border>,
 }
 
 impl Account {
@@ -94,6 +97,7 @@ impl Account {
             moments: Moments::default(),
             pushes: 0,
             barren: false,
+            border: None,
         }
     }
 
@@ -115,6 +119,9 @@ impl Account {
     }
 
     pub(super) fn coverage(&self) -> Coverage {
+        if self.is_shard() {
+            return Coverage::of_shards([self.masses()], self.rules.goal.mass());
+        }
         let early: u64 = self.early.values().sum();
         let dead_count = self.rules.gone == Gone::Count || self.barren;
         let nowhere = self.lost + self.unseen;
@@ -136,7 +143,7 @@ impl Account {
     /// Asserts that no mass was made or lost, given the residual of every known page.
     pub(super) fn audit(&self, residual: impl Fn(PageId) -> u64) {
         let early: u64 = self.early.values().sum();
-        let (mut held, mut shelved, mut all) = (0, 0, 0);
+        let (mut held, mut shelved, mut all) = (0, 0, 0u64);
         for page in (0..self.expanded.len()).map(PageId::from_index) {
             let residual = residual(page);
             all += residual;
@@ -147,7 +154,7 @@ impl Account {
             }
         }
         let sum = self.covered + self.lost + self.unseen + all + early;
-        assert_eq!(sum, ONE, "mass must be conserved");
+        assert_eq!(u128::from(sum), self.whole(), "mass must be conserved");
         assert_eq!((held, shelved), (self.held, self.shelved), "in its place");
     }
 
@@ -304,6 +311,7 @@ impl Account {
         }
         let idle = residual == 0 && self.trust.of(page) == 0;
         self.fates.die(page, idle && self.rules.gone == Gone::Skip);
+        self.mourn(page);
     }
 
     /// The page stands for another.
@@ -318,6 +326,9 @@ impl Account {
         self.unseen_links.remove(&page);
         if self.fates.move_on(page, to, self.expanded.len()) {
             self.doubt = ONE;
+        }
+        if self.fates.of(self.fates.end(page)) == Fate::Dead {
+            self.mourn(page);
         }
     }
 
@@ -354,6 +365,7 @@ impl Save for Account {
         self.early.save(out)?;
         self.moments.save(out)?;
         self.barren.save(out)?;
+        self.border.save(out)?;
         self.alive.masses().save(out)
     }
 }
@@ -376,6 +388,7 @@ impl Account {
         self.early = Restore::restore(from)?;
         self.moments = Restore::restore(from)?;
         self.barren = Restore::restore(from)?;
+        self.border = Restore::restore(from)?;
         let alive = Restore::restore(from)?;
         self.alive = Trust::restored(alive).ok_or_else(|| corrupt("trust that is not all"))?;
         Ok(())

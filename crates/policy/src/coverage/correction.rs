@@ -120,7 +120,11 @@ impl Account {
             return false;
         }
         let goal = self.rules.goal.mass();
-        let hangs_on_it = !self.is_met() && self.covered + self.shelved >= goal;
+        let hangs_on_it = match self.is_shard() {
+            false => !self.is_met() && self.covered + self.shelved >= goal,
+            // What all have proven is not known here: it is worth it where much of what is left is dead.
+            true => u128::from(self.shelved) * 32 >= self.whole() - u128::from(self.covered),
+        };
         let rested = moments.rested(stored);
         let has_grown = stored * 4 > moments.stored * 5;
         if self.doubt > 0 {
@@ -156,7 +160,9 @@ impl Account {
             lost: i128::from(self.lost),
             unseen: i128::from(self.unseen),
         };
-        if !barren {
+        if !barren && self.is_shard() {
+            sweep.endowment_changes();
+        } else if !barren {
             sweep.trust_changes(i128::from);
         }
         sweep.run(links);
@@ -194,6 +200,12 @@ impl Account {
         self.fates.discount(&pending);
         self.moments.spend(self.fates.stored_count(), 1);
         Some(changes)
+    }
+
+    /// Nothing is claimed any more: the past cannot be corrected.
+    pub(super) fn give_up(&mut self) {
+        self.doubt = ONE;
+        self.moments.spend(self.fates.stored_count(), ANEW_SWEEPS);
     }
 
     /// Starts anew: nothing is expanded. The policy must give every page the residual 0 and then
@@ -310,6 +322,24 @@ impl Sweep<'_> {
             }
         }
         sum
+    }
+
+    /// The same for the trust of a shard, some of which lies at pages that are away.
+    fn endowment_changes(&mut self) {
+        let (account, after) = (self.account, self.alive.clone());
+        let counted = |page| account.fates.counts(page);
+        let before = account.endowment(&account.alive, counted);
+        let pending = self.pending.clone();
+        let after = account.endowment(&after, |page| counted(page) && !pending.has(page));
+        for &(page, _) in account.trust.masses() {
+            let change = after(page) - before(page);
+            self.lost -= change;
+            if pending.has(page) {
+                self.change(account.fates.end(page), change);
+            } else {
+                self.change(page, change);
+            }
+        }
     }
 
     fn change(&mut self, page: PageId, by: i128) {

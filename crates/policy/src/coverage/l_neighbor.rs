@@ -333,6 +333,7 @@ impl Policy for LNeighbor {
             Event::Moved { page, to } => self.moved(page, to, links, ranking),
             Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => return,
         }

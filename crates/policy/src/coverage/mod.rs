@@ -8,6 +8,7 @@
 mod account;
 mod bits;
 mod board;
+mod border;
 mod correction;
 mod fates;
 mod l_neighbor;

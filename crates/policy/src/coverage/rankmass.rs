@@ -19,7 +19,8 @@
 use std::io;
 
 use turnstone_frontier::{
-    Coverage, Event, Fault, Links, PageId, Place, Policy, Ranking, Save, Tick,
+    Arrival, Arrived, Coverage, Crossing, Event, Fault, Links, Masses, PageId, Place, Policy,
+    Ranking, Save, Tick,
 };
 
 use super::account::{Account, Rules};
@@ -88,6 +89,7 @@ impl RankMass {
         let mass = |sum: u128| u64::try_from(sum).expect("masses add up to ONE");
         let (held, shelved) = (ranking.parked_total(), ranking.shelved_total());
         self.account.balance(mass(held), mass(shelved));
+        self.account.balance_away(mass(ranking.away_total()));
     }
 
     /// Nothing that is queued can be asked for: fetched pages are expanded whatever the queue holds, so
@@ -145,7 +147,15 @@ impl RankMass {
         if !self.account.is_due(idle) {
             return;
         }
-        if self.account.must_reckon_anew() || !self.sweep(links, ranking) {
+        if self.account.is_shard() {
+            // A shard cannot start anew by itself: what is in doubt stays so.
+            if self.account.must_reckon_anew() {
+                return;
+            }
+            if !self.sweep(links, ranking) {
+                self.account.give_up();
+            }
+        } else if self.account.must_reckon_anew() || !self.sweep(links, ranking) {
             self.reckon_anew(links, ranking);
         }
         self.settle(links, ranking);
@@ -177,7 +187,9 @@ impl RankMass {
                 Place::Queued | Place::Parked => {
                     ranking.take(page);
                 }
-                Place::InFlight | Place::Deferred(_) | Place::Shelved => ranking.set(page, 0),
+                Place::InFlight | Place::Deferred(_) | Place::Shelved | Place::Away => {
+                    ranking.set(page, 0);
+                }
                 Place::Absent => {}
             }
         }
@@ -186,6 +198,66 @@ impl RankMass {
         }
         while is_worth_it(ranking) {
             self.expand_best(links, ranking);
+        }
+    }
+
+    /// Something crossed the border of this shard.
+    fn cross(&mut self, crossing: Crossing<'_>, ranking: &mut Ranking) {
+        match crossing {
+            Crossing::Cut => self.account.cut(),
+            Crossing::Away { page } => {
+                let trusted = self.account.away(page);
+                if trusted > 0 {
+                    let holds = ranking.take(page);
+                    ranking.raise(page, holds - trusted);
+                }
+            }
+            Crossing::Sent { items } => {
+                for &(page, mass) in items {
+                    assert_eq!(
+                        ranking.take(page),
+                        mass,
+                        "all that page {page} holds is sent"
+                    );
+                    self.account.send(page, mass);
+                }
+            }
+            Crossing::Received { items } => {
+                for item in items {
+                    self.arrive(*item, ranking);
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, Arrival { page, what }: Arrival, ranking: &mut Ranking) {
+        match what {
+            Arrived::Mass { mass, hops } => {
+                ranking.raise(page, mass);
+                if self.account.arrive(page, mass, hops) {
+                    return self.book(page, ranking, |account, residual| {
+                        account.die(page, residual);
+                    });
+                }
+                self.pass_on(page, ranking);
+            }
+            Arrived::Dead => {
+                if self.account.fates.of(page) != Fate::Dead {
+                    let back = self.account.take_back(page);
+                    self.book(page, ranking, |account, residual| {
+                        account.die(page, residual + back);
+                    });
+                    ranking.raise(page, back);
+                }
+            }
+            Arrived::Back { mass } => {
+                let end = self.account.fates.end(page);
+                let holds = ranking.rank(end);
+                let taken = self.account.give_back(mass, end, holds);
+                if taken > 0 {
+                    ranking.set(end, holds - taken);
+                }
+            }
         }
     }
 
@@ -250,6 +322,12 @@ impl Policy for RankMass {
                 self.pass_on(page, ranking);
             }
             Event::Round { .. } => return self.rank_more(links, ranking),
+            Event::Crossed(crossing) => {
+                self.cross(crossing, ranking);
+                if let Crossing::Cut | Crossing::Away { .. } = crossing {
+                    return;
+                }
+            }
             Event::Held { .. } | Event::Hinted { .. } | Event::Guessed { .. } => return,
         }
         self.account.moments.pay(self.account.fates.stored_count());
@@ -259,6 +337,18 @@ impl Policy for RankMass {
 
     fn coverage(&self) -> Option<Coverage> {
         Some(self.account.coverage())
+    }
+
+    fn masses(&self) -> Option<Masses> {
+        Some(self.account.masses())
+    }
+
+    fn dead(&self) -> &[PageId] {
+        self.account.dead()
+    }
+
+    fn sent_for(&self, page: PageId) -> (u64, u8) {
+        self.account.sent_for(page)
     }
 
     fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {

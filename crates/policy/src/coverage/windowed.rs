@@ -306,6 +306,7 @@ impl Policy for WindowedRankMass {
             }),
             Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }

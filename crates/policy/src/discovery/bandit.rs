@@ -360,6 +360,7 @@ impl Policy for Bandit {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. } => {}
         }
     }

@@ -107,6 +107,7 @@ pub(crate) fn settle(event: &Event<'_>, ranking: &mut Ranking) {
         | Event::Held { .. }
         | Event::Unseen { .. }
         | Event::Hinted { .. }
+        | Event::Crossed(_)
         | Event::Guessed { .. }
         | Event::Round { .. } => {}
     }
@@ -135,6 +136,7 @@ impl<S: Statistic> Policy for HistoryBased<S> {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. } => {}
         }
     }

@@ -282,7 +282,8 @@ impl<S: Statistic> Policy for Slots<S> {
             | Event::Moved { .. }
             | Event::Held { .. }
             | Event::Unseen { .. }
-            | Event::Hinted { .. } => {}
+            | Event::Hinted { .. }
+            | Event::Crossed(_) => {}
         }
     }
 

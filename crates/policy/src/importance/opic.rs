@@ -325,6 +325,7 @@ impl Policy for Opic {
             Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => return,
             Event::Fetched { .. } | Event::Failed { .. } | Event::Moved { .. } => {
@@ -353,6 +354,7 @@ impl Policy for Opic {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => {}
         }

@@ -248,6 +248,7 @@ impl<R: Rule> Policy for InTurn<R> {
             Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. } => {}
         }
     }

@@ -434,7 +434,10 @@ impl Policy for Keep {
                     self.lists.hinted(page, by);
                 }
             }
-            Event::Unseen { .. } | Event::Held { .. } | Event::Guessed { .. } => {}
+            Event::Unseen { .. }
+            | Event::Held { .. }
+            | Event::Guessed { .. }
+            | Event::Crossed(_) => {}
         }
     }
 

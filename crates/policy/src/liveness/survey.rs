@@ -175,6 +175,7 @@ impl Survey {
             | Event::Held { .. }
             | Event::Unseen { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Guessed { .. }
             | Event::Round { .. } => Learnt::default(),
         }

@@ -19,6 +19,7 @@ mod known_web;
 mod liveness_invariants;
 mod liveness_reference;
 mod old_web;
+mod shards;
 mod store;
 mod tree_estimate;
 mod tree_reference;

@@ -34,7 +34,7 @@ pub(super) fn of<P: Policy>(
             "it is not tried again before {}",
             directory.utc(until)
         )),
-        Place::Absent | Place::Parked | Place::Shelved => waits.push(
+        Place::Absent | Place::Parked | Place::Away | Place::Shelved => waits.push(
             "the policy has not queued it: no rank has come to it, or it is not its turn"
                 .to_owned(),
         ),

@@ -344,7 +344,7 @@ impl Tree {
                 Standing::Queued => ranking.set(page, DRAWN),
                 // It is being asked for anyway.
                 Standing::InFlight | Standing::Deferred(_) => {}
-                Standing::Parked | Standing::Shelved => {
+                Standing::Parked | Standing::Away | Standing::Shelved => {
                     unreachable!("a page without a verdict is neither parked nor shelved")
                 }
             }
@@ -373,6 +373,7 @@ impl Policy for Tree {
             Event::Round { budget, .. } => return self.looks.plan(budget),
             Event::Held { .. }
             | Event::Hinted { .. }
+            | Event::Crossed(_)
             | Event::Unseen { .. }
             | Event::Guessed { .. } => return,
             Event::Fetched { page, .. }
