@@ -9,14 +9,17 @@ mod account;
 mod bits;
 mod board;
 mod border;
+mod certificate;
 mod correction;
 mod fates;
 mod l_neighbor;
 mod pushed;
 mod rankmass;
+mod surfer;
 mod trust;
 mod windowed;
 
+pub use certificate::Certificate;
 pub use l_neighbor::LNeighbor;
 pub use rankmass::{Push, RankMass};
 pub use trust::{Trust, TrustError};

@@ -76,6 +76,11 @@ impl RankMass {
         self
     }
 
+    /// What became of pages, and where all mass is.
+    pub(super) fn account(&self) -> &Account {
+        &self.account
+    }
+
     /// Asserts that no mass was made or lost: O(pages). For tests, and on demand.
     pub fn audit(&self, ranking: &Ranking) {
         self.account.audit(|page| ranking.rank(page));

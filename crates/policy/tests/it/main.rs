@@ -2,6 +2,7 @@
 //! save/restore at any event.
 #![allow(clippy::unwrap_used)]
 
+mod certificate;
 mod chances;
 mod changes_invariants;
 mod changes_reference;

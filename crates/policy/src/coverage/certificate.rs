@@ -1,0 +1,362 @@
+//! A certificate of coverage: with confidence 1−α, at least so much is stored, from sampled surfers.
+//!
+//! The proof supposes that all mass which left the store stays outside. Most of it comes back, and how much can
+//! be sampled. A surfer is drawn from the trusted pages until one leaves the store; the page she comes to is
+//! asked for, and from there [`WITHIN`] surfers walk on. X is d times the share of them that stay in the store
+//! as it was when she was drawn. Of those that leave it again one is followed, with the weight of all, always
+//! if they are at least half, else with a chance that keeps the mean. Whatever is not known yet counts as 0.
+//!
+//! # Why it is valid
+//!
+//! Let c be the coverage of the store on the web without the pages that cannot be had, supposing that the web stands
+//! still: what a page answers does not depend on when it is asked. With A the chance never to leave the store,
+//! c = A + (1−A)·E[X], and this grows with A. What is proven, C ≤ A, so V = C + (1−C)·X has a mean of at most
+//! c. That holds for surfer j given all that happened before she was drawn, with c_j for the store of that
+//! moment. The store only grows, so c_j ≤ c. Hence for a stake 0 ≤ θ_j ≤ 1, chosen when she is drawn,
+//!
+//! K(m) = Π (1 + θ_j·(X_j − (m − C_j)/(1 − C_j)))
+//!
+//! is, at m = c, below a product of factors that are never negative and have a mean of at most 1. By Ville's
+//! inequality K(c) ever reaches 1/α with a chance of at most α, however often one looks and whenever one stops.
+//! K falls as m grows, so every m with K(m) ≥ 1/α is below c but for that chance: the largest is certified. Surfers
+//! under way, and those whose page never answers, stay in the product with what is known of their X, which is
+//! never too much; nobody can be left out. Links that nobody saw lead nowhere, X = 0.
+//!
+//! Each surfer's generator is made from the seed and the number of events before her, so that no number she uses
+//! was used for anything that shaped the store. When the past is undone (a page comes back with other links) the
+//! web did not stand still: [`Certificate::start_over`] forgets all surfers, and the k-th test may only spend
+//! α/(k(k+1)), in all α.
+//!
+//! Capital is kept in floating point: additions, products and quotients only, which are the same on every
+//! machine; 1/α is raised by a millionth, far more than all rounding.
+//!
+//! Cost: for a surfer about 7/(1−C) reads of links and 7·[`WITHIN`] more for each page she comes to, and
+//! [`STEPS`] products; nothing a page, 8 bytes for each page stored while she is under way.
+//! Not here: when to draw a surfer. Any rule that does not know her path is valid.
+
+use std::io;
+
+use turnstone_frontier::{Links, PageId, Random, Restore, Save, corrupt};
+
+use super::RankMass;
+use super::fates::Fate;
+use super::surfer::{Ending, Ground, Stand};
+use crate::mass::{Fraction, as_fraction};
+
+/// How many surfers walk on from a page that was asked for.
+const WITHIN: u64 = 32;
+
+/// Shares that can be certified: one less 1, 2, 3 … sixteenths of what may be missing.
+const STEPS: usize = 256;
+
+/// How many surfers are drawn at most until one leaves the store.
+const TRIES_MAX: u32 = 100_000;
+
+/// What is supposed of X before anything is known, worth so many surfers.
+const PRIOR: (f64, f64, f64) = (4.0, 0.7, 0.05);
+
+/// A surfer who left the store.
+#[derive(Clone, Debug)]
+struct Walk {
+    random: Random,
+    /// What was proven when she was drawn.
+    proven: f64,
+    stake: f64,
+    /// Stored since.
+    late: Vec<PageId>,
+    /// What is known of X.
+    value: f64,
+    /// What the rest of the walk counts for.
+    weight: f64,
+    from: Option<PageId>,
+    waits_for: PageId,
+    /// Whether she has been at a page beyond the store.
+    outside: bool,
+}
+
+/// A test of the coverage, valid whenever it is looked at.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    epsilon: f64,
+    alpha: f64,
+    seed: u64,
+    /// Which test this is, from 1.
+    test: u64,
+    /// By step: the capital of all surfers whose walk has ended.
+    capital: Vec<f64>,
+    walks: Vec<Walk>,
+    drawn: u64,
+    /// Number, sum and sum of squares of what ended walks brought.
+    ended: (f64, f64, f64),
+}
+
+impl Certificate {
+    /// A test that may be wrong with a chance of `alpha`, of whether all but `epsilon` is stored.
+    pub fn new(epsilon: Fraction, alpha: Fraction, seed: u64) -> Self {
+        Self {
+            epsilon: epsilon.number(),
+            alpha: alpha.number(),
+            seed,
+            test: 1,
+            capital: vec![1.0; STEPS],
+            walks: Vec::new(),
+            drawn: 0,
+            ended: (0.0, 0.0, 0.0),
+        }
+    }
+
+    /// The past was undone: what was sampled says nothing any more.
+    pub fn start_over(&mut self) {
+        self.test += 1;
+        self.capital.fill(1.0);
+        self.walks.clear();
+        (self.drawn, self.ended) = (0, (0.0, 0.0, 0.0));
+    }
+
+    /// How many surfers were drawn.
+    pub fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// The pages that must be asked for so that the surfers can go on.
+    pub fn wanted(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.walks.iter().map(|walk| walk.waits_for)
+    }
+
+    /// How likely the coverage is, as a mean and a deviation of X.
+    pub fn estimate(&self) -> (f64, f64) {
+        let (n, mean, variance) = PRIOR;
+        let (count, sum, squares) = self.ended;
+        let all = n + count;
+        let mean = (n * mean + sum) / all;
+        let second = (n * (variance + PRIOR.1 * PRIOR.1) + squares) / all;
+        (mean, (second - mean * mean).max(1e-6).sqrt())
+    }
+
+    /// The share that is certified, rounded down to a step; 0 if none is.
+    pub fn certified(&self) -> f64 {
+        let budget = self.alpha / (self.test * (self.test + 1)) as f64;
+        let enough = (1.0 + 1e-6) / budget;
+        let passes = |step: &usize| {
+            let share = self.share(*step);
+            let pending = self.walks.iter().map(|walk| factor(walk, share));
+            share > 0.0 && self.capital[*step] * pending.product::<f64>() >= enough
+        };
+        (0..STEPS).find(passes).map_or(0.0, |step| self.share(step))
+    }
+
+    /// Draws a surfer who leaves the store. `events` is how many things happened before: each number is
+    /// used once. Returns whether one was found.
+    pub fn draw(&mut self, proof: &RankMass, links: &dyn Links, events: u64) -> bool {
+        let ground = Ground {
+            account: proof.account(),
+            links,
+        };
+        let mut random = Random::new(self.seed ^ events.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let proven = as_fraction(ground.account.guaranteed());
+        let ending = (proven < 1.0).then(|| leave(&ground, &[], &mut random));
+        let Some(ending) = ending.flatten() else {
+            return false;
+        };
+        let mut walk = Walk {
+            random,
+            proven,
+            stake: self.stake(proven),
+            late: Vec::new(),
+            value: 0.0,
+            weight: 1.0,
+            from: None,
+            waits_for: PageId(u32::MAX),
+            outside: false,
+        };
+        self.drawn += 1;
+        if let Ending::Beyond { from, page } = ending {
+            (walk.from, walk.waits_for) = (from, page);
+            self.walks.push(walk);
+        } else {
+            // One who vanishes has left, too: nobody is to be asked, and she brings nothing.
+            self.end(&walk);
+        }
+        true
+    }
+
+    /// What became of a page is known: surfers who waited for it go on. To be told of every page that is
+    /// stored, moved or dead.
+    pub fn settled(&mut self, page: PageId, proof: &RankMass, links: &dyn Links) {
+        let ground = Ground {
+            account: proof.account(),
+            links,
+        };
+        let stored = ground.account.fates.of(page) == Fate::Stored;
+        let mut under_way = Vec::new();
+        for mut walk in std::mem::take(&mut self.walks) {
+            if stored && !walk.late.contains(&page) {
+                walk.late.push(page);
+            }
+            if walk.waits_for != page || go_on(&mut walk, &ground) {
+                under_way.push(walk);
+            } else {
+                self.end(&walk);
+            }
+        }
+        self.walks = under_way;
+    }
+
+    fn end(&mut self, walk: &Walk) {
+        for step in 0..STEPS {
+            let share = self.share(step);
+            self.capital[step] = (self.capital[step] * factor(walk, share)).min(1e200);
+        }
+        self.ended.0 += 1.0;
+        self.ended.1 += walk.value;
+        self.ended.2 += walk.value * walk.value;
+    }
+
+    fn share(&self, step: usize) -> f64 {
+        1.0 - self.epsilon * (step + 1) as f64 / 16.0
+    }
+
+    /// What to stake on the next surfer: what makes the capital of the goal grow fastest, by what is known.
+    fn stake(&self, proven: f64) -> f64 {
+        let (mean, deviation) = self.estimate();
+        let needed = (1.0 - self.epsilon - proven) / (1.0 - proven);
+        let gap = mean - needed;
+        (gap / (deviation * deviation + gap * gap)).clamp(0.05, 1.0)
+    }
+}
+
+/// What a surfer multiplies the capital of a share by.
+fn factor(walk: &Walk, share: f64) -> f64 {
+    1.0 + walk.stake * (walk.value - (share - walk.proven) / (1.0 - walk.proven))
+}
+
+/// Draws surfers until one leaves the store, or gives up.
+fn leave(ground: &Ground<'_>, late: &[PageId], random: &mut Random) -> Option<Ending> {
+    let left = |ending: &Ending| !matches!(ending, Ending::Stays(_));
+    let mut endings = (0..TRIES_MAX).map(|_| ground.walk(Stand::Leaving(None), late, random));
+    endings.find(left)
+}
+
+/// What a surfer waited for is known. Returns whether she waits again.
+fn go_on(walk: &mut Walk, ground: &Ground<'_>) -> bool {
+    let fates = &ground.account.fates;
+    let end = fates.end(walk.waits_for);
+    if !(fates.of(end) == Fate::Stored && walk.late.contains(&end)) {
+        let stand = Stand::At(walk.from, end);
+        let ending = if walk.outside {
+            ground.walk(stand, &[], &mut walk.random)
+        } else {
+            match ground.walk(stand, &walk.late, &mut walk.random) {
+                // She never left the store: another is drawn for her.
+                Ending::Stays(_) => leave(ground, &walk.late, &mut walk.random),
+                left => Some(left),
+            }
+            .unwrap_or(Ending::Vanishes)
+        };
+        match ending {
+            Ending::Vanishes => return false,
+            Ending::Stays(page) => {
+                if !walk.late.contains(&page) {
+                    walk.value += walk.weight;
+                }
+                return false;
+            }
+            Ending::Beyond { from, page } => (walk.from, walk.waits_for) = (from, page),
+        }
+        if fates.of(walk.waits_for) == Fate::Open {
+            return true;
+        }
+    }
+    walk.outside = true;
+    branch(walk, ground)
+}
+
+/// Surfers walk on from a page that was stored too late to count. Returns whether one is followed.
+fn branch(walk: &mut Walk, ground: &Ground<'_>) -> bool {
+    let page = ground.account.fates.end(walk.waits_for);
+    let (mut stay, mut leave) = (0, Vec::new());
+    for _ in 0..WITHIN {
+        match ground.walk(Stand::Leaving(Some(page)), &[], &mut walk.random) {
+            Ending::Stays(page) => stay += u64::from(!walk.late.contains(&page)),
+            Ending::Beyond { from, page } => leave.push((from, page)),
+            Ending::Vanishes => {}
+        }
+    }
+    let damping = ground.account.rules.goal.damping.number();
+    walk.weight *= damping;
+    walk.value += walk.weight * stay as f64 / WITHIN as f64;
+    let leaving = leave.len() as u64;
+    if leaving == 0 || walk.random.below(WITHIN) >= leaving * 2 {
+        return false;
+    }
+    walk.weight *= (leaving as f64 / WITHIN as f64).max(0.5);
+    let followed = walk.random.below(leaving) as usize;
+    (walk.from, walk.waits_for) = leave[followed];
+    true
+}
+
+impl Save for Walk {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.random.save(out)?;
+        self.proven.save(out)?;
+        self.stake.save(out)?;
+        self.late.save(out)?;
+        self.value.save(out)?;
+        self.weight.save(out)?;
+        self.from.save(out)?;
+        self.waits_for.save(out)?;
+        self.outside.save(out)
+    }
+}
+
+impl Restore for Walk {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        Ok(Self {
+            random: Restore::restore(from)?,
+            proven: Restore::restore(from)?,
+            stake: Restore::restore(from)?,
+            late: Restore::restore(from)?,
+            value: Restore::restore(from)?,
+            weight: Restore::restore(from)?,
+            from: Restore::restore(from)?,
+            waits_for: Restore::restore(from)?,
+            outside: Restore::restore(from)?,
+        })
+    }
+}
+
+impl Save for Certificate {
+    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.epsilon.save(out)?;
+        self.alpha.save(out)?;
+        self.seed.save(out)?;
+        self.test.save(out)?;
+        self.capital.save(out)?;
+        self.walks.save(out)?;
+        self.drawn.save(out)?;
+        let (count, sum, squares) = self.ended;
+        ((count, sum), squares).save(out)
+    }
+}
+
+impl Restore for Certificate {
+    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
+        let certificate = Self {
+            epsilon: Restore::restore(from)?,
+            alpha: Restore::restore(from)?,
+            seed: Restore::restore(from)?,
+            test: Restore::restore(from)?,
+            capital: Restore::restore(from)?,
+            walks: Restore::restore(from)?,
+            drawn: Restore::restore(from)?,
+            ended: {
+                let ((count, sum), squares) = Restore::restore(from)?;
+                (count, sum, squares)
+            },
+        };
+        let whole = certificate.capital.len() == STEPS && certificate.test > 0;
+        whole
+            .then_some(certificate)
+            .ok_or_else(|| corrupt("a test with other steps"))
+    }
+}
