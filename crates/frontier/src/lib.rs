@@ -26,7 +26,9 @@ pub use calendar::{Politeness, Tick, Visit};
 pub use chance::Chance;
 pub use event::{Arrival, Arrived, Change, Crossing, Event, Fault};
 pub use id::{HostId, PageId};
-pub use policy::{Coverage, Links, Masses, NoLinks, Policy, WholeGraphRank};
+pub use policy::{
+    Coverage, Ends, Links, Masses, NoLinks, Policy, Proof, Report, Shard, WholeGraphRank,
+};
 pub use random::Random;
 pub use ranking::{Place, Rank, Ranking};
 pub use saved::{Restore, Save, corrupt};

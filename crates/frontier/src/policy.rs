@@ -16,36 +16,6 @@ pub trait Policy: Send {
     /// The same events always give the same ranks. `links` answers for pages already fetched.
     fn observe(&mut self, event: &Event<'_>, now: Tick, links: &dyn Links, ranking: &mut Ranking);
 
-    /// What the policy can prove about the pages fetched so far, if it proves anything.
-    fn coverage(&self) -> Option<Coverage> {
-        None
-    }
-
-    /// Where all the mass of a shard is, where the policy keeps an account that can be split.
-    fn masses(&self) -> Option<Masses> {
-        None
-    }
-
-    /// Pages of this shard that cannot be had, in the order in which that was learnt: those that sent
-    /// mass for them take it back. It only ever grows.
-    fn dead(&self) -> &[PageId] {
-        &[]
-    }
-
-    /// What was sent for a page that is away and could be taken back; and through how many redirects
-    /// between shards what it holds came.
-    fn sent_for(&self, page: PageId) -> (u64, u8) {
-        let _ = page;
-        (0, 0)
-    }
-
-    /// How much of what is not proven lies at a page, in units of [`Coverage::ONE`], where the
-    /// policy keeps such an account.
-    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
-        let _ = (page, ranking);
-        None
-    }
-
     /// The chance with which the decision fell on a page that is about to be asked for: to be among
     /// the pages of its round, as that was drawn. Certain for policies that draw nothing, and for
     /// pages that follow from answers of the same round.
@@ -54,15 +24,9 @@ pub trait Policy: Send {
         Chance::CERTAIN
     }
 
-    /// How the policy divides its budget among several ends, if it has several.
-    fn split(&self) -> Option<Split> {
-        None
-    }
-
-    /// To which end a page is, or would be, asked for now, if the policy has several.
-    fn arm(&self, page: PageId) -> Option<Arm> {
-        let _ = page;
-        None
+    /// What the policy can tell beside its ranks. Nothing, unless it proves or divides something.
+    fn report(&self) -> Report<'_> {
+        Report::default()
     }
 
     /// Writes the whole state, random generator included. Ranks are saved by the scheduler.
@@ -77,36 +41,12 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
         (**self).observe(event, now, links, ranking);
     }
 
-    fn coverage(&self) -> Option<Coverage> {
-        (**self).coverage()
-    }
-
-    fn masses(&self) -> Option<Masses> {
-        (**self).masses()
-    }
-
-    fn dead(&self) -> &[PageId] {
-        (**self).dead()
-    }
-
-    fn sent_for(&self, page: PageId) -> (u64, u8) {
-        (**self).sent_for(page)
-    }
-
-    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
-        (**self).residual(page, ranking)
-    }
-
     fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {
         (**self).chance(page, ranking)
     }
 
-    fn split(&self) -> Option<Split> {
-        (**self).split()
-    }
-
-    fn arm(&self, page: PageId) -> Option<Arm> {
-        (**self).arm(page)
+    fn report(&self) -> Report<'_> {
+        (**self).report()
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -116,6 +56,57 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         (**self).restore(saved)
     }
+}
+
+/// What a policy can tell beside its ranks: each part is there for the policies that have it, so that a
+/// policy that only ranks says nothing, and one that wraps another passes on one value.
+#[derive(Clone, Copy, Default)]
+pub struct Report<'a> {
+    /// Of policies that prove coverage.
+    pub proof: Option<&'a dyn Proof>,
+    /// Of policies that divide one budget among several ends.
+    pub ends: Option<&'a dyn Ends>,
+}
+
+/// What a policy proves about the pages fetched so far.
+pub trait Proof {
+    /// The bounds as they stand.
+    fn coverage(&self) -> Coverage;
+
+    /// How much of what is not proven lies at a page, in units of [`Coverage::ONE`], where the
+    /// policy keeps such an account.
+    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
+        let _ = (page, ranking);
+        None
+    }
+
+    /// The account of a shard, where it can be split.
+    fn shard(&self) -> Option<&dyn Shard> {
+        None
+    }
+}
+
+/// The account of one shard of a crawl.
+pub trait Shard {
+    /// Where all its mass is.
+    fn masses(&self) -> Masses;
+
+    /// Pages of this shard that cannot be had, in the order in which that was learnt: those that sent
+    /// mass for them take it back. It only ever grows.
+    fn dead(&self) -> &[PageId];
+
+    /// What was sent for a page that is away and could be taken back; and through how many redirects
+    /// between shards what it holds came.
+    fn sent_for(&self, page: PageId) -> (u64, u8);
+}
+
+/// How a policy divides one budget among several ends.
+pub trait Ends {
+    /// The parts, where there are several.
+    fn split(&self) -> Option<Split>;
+
+    /// To which end a page is, or would be, asked for now.
+    fn arm(&self, page: PageId) -> Option<Arm>;
 }
 
 /// What is proven of the share of personalised PageRank that is in the store, in units of

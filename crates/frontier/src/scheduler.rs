@@ -13,10 +13,10 @@ use crate::calendar::{Calendar, Politeness, Tick, Visit};
 use crate::chance::Chance;
 use crate::event::{Crossing, Event, Fault};
 use crate::id::{HostId, PageId};
-use crate::policy::{Coverage, Links, Masses, Policy};
+use crate::policy::{Coverage, Links, Policy, Proof, Shard};
 use crate::ranking::Ranking;
 use crate::saved::{Restore, Save, corrupt};
-use crate::split::Split;
+use crate::split::{Arm, Split};
 
 /// First bytes of a saved scheduler: name and version of the format.
 const MAGIC: [u8; 8] = *b"TSSCHED5";
@@ -184,14 +184,19 @@ impl<P: Policy> Scheduler<P> {
         self.calendar.unit(host)
     }
 
-    /// Where all the mass of a shard is, where its policy keeps an account of it.
-    pub fn masses(&self) -> Option<Masses> {
-        self.policy.masses()
+    /// The account of a shard, where the policy keeps one.
+    pub fn shard(&self) -> Option<&dyn Shard> {
+        self.policy.report().proof?.shard()
+    }
+
+    /// How much of what is not proven lies at a page, where the policy proves.
+    pub fn residual(&self, page: PageId) -> Option<u64> {
+        self.policy.report().proof?.residual(page, &self.ranking)
     }
 
     /// What the policy proves of the pages fetched so far.
     pub fn coverage(&self) -> Option<Coverage> {
-        self.policy.coverage()
+        self.policy.report().proof.map(Proof::coverage)
     }
 
     /// The chance with which the policy chose a page that was just handed out.
@@ -201,7 +206,12 @@ impl<P: Policy> Scheduler<P> {
 
     /// How the policy divides its budget, if it does.
     pub fn split(&self) -> Option<Split> {
-        self.policy.split()
+        self.policy.report().ends?.split()
+    }
+
+    /// To which end a page is, or would be, asked for now, where the policy has several.
+    pub fn arm(&self, page: PageId) -> Option<Arm> {
+        self.policy.report().ends?.arm(page)
     }
 
     /// The policy, to be asked for its estimates.

@@ -209,7 +209,7 @@ impl<P: Policy> Ledger<P> {
         if facts.requests > 0 {
             // Still as it was handed out: the policy has not been told yet.
             let number = self.state.view.inner(page);
-            facts.arm = number.and_then(|number| self.state.scheduler.policy().arm(number));
+            facts.arm = number.and_then(|number| self.state.scheduler.arm(number));
         }
         let outcome = Outcome {
             page,

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use turnstone_frontier::{
-    Chance, Coverage, Event, Fault, Links, PageId, Place, Policy, Random, Ranking, Restore, Save,
+    Chance, Event, Fault, Links, PageId, Place, Policy, Random, Ranking, Report, Restore, Save,
     Tick, corrupt,
 };
 
@@ -154,8 +154,8 @@ impl<P: Policy> Policy for Explore<P> {
         }
     }
 
-    fn coverage(&self) -> Option<Coverage> {
-        self.inner.coverage()
+    fn report(&self) -> Report<'_> {
+        self.inner.report()
     }
 
     fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {

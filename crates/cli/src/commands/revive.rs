@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use turnstone_crawl::ALIVE;
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_fetch::urls::host_of;
-use turnstone_frontier::{Chance, Coverage, Event, Fault, Links, PageId, Policy, Ranking, Tick};
+use turnstone_frontier::{Chance, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
 use turnstone_ledger::{Past, Stop, Until};
 use turnstone_pagestore::{Entry, Position, Settled, Store};
@@ -102,10 +102,6 @@ impl Policy for Watched {
             gone: tally.gone,
             estimate: self.inner.estimate(),
         };
-    }
-
-    fn coverage(&self) -> Option<Coverage> {
-        None
     }
 
     fn chance(&self, page: PageId, ranking: &Ranking) -> Chance {

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use turnstone_frontier::{
-    Change, Coverage, Event, Fault, Links, PageId, Place, Policy, Ranking, Restore, Save, Tick,
-    corrupt,
+    Change, Coverage, Event, Fault, Links, PageId, Place, Policy, Proof, Ranking, Report, Restore,
+    Save, Tick, corrupt,
 };
 
 use super::correction::Moments;
@@ -340,14 +340,11 @@ impl Policy for LNeighbor {
         self.catch_up(links, ranking);
     }
 
-    fn coverage(&self) -> Option<Coverage> {
-        let sure = |mass: u64| if self.stale { 0 } else { mass };
-        Some(Coverage {
-            guaranteed: sure(self.levels.guaranteed),
-            possible: ONE,
-            stuck: sure(self.levels.blocked),
-            goal: self.goal.mass(),
-        })
+    fn report(&self) -> Report<'_> {
+        Report {
+            proof: Some(self),
+            ..Report::default()
+        }
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -393,6 +390,18 @@ impl Policy for LNeighbor {
             return Err(corrupt("a level with a page that is not known"));
         }
         Ok(())
+    }
+}
+
+impl Proof for LNeighbor {
+    fn coverage(&self) -> Coverage {
+        let sure = |mass: u64| if self.stale { 0 } else { mass };
+        Coverage {
+            guaranteed: sure(self.levels.guaranteed),
+            possible: ONE,
+            stuck: sure(self.levels.blocked),
+            goal: self.goal.mass(),
+        }
     }
 }
 

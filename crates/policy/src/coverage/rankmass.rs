@@ -20,7 +20,7 @@ use std::io;
 
 use turnstone_frontier::{
     Arrival, Arrived, Coverage, Crossing, Event, Fault, Links, Masses, PageId, Place, Policy,
-    Ranking, Save, Tick,
+    Proof, Ranking, Report, Save, Shard, Tick,
 };
 
 use super::account::{Account, Rules};
@@ -340,24 +340,11 @@ impl Policy for RankMass {
         self.catch_up(links, ranking);
     }
 
-    fn coverage(&self) -> Option<Coverage> {
-        Some(self.account.coverage())
-    }
-
-    fn masses(&self) -> Option<Masses> {
-        Some(self.account.masses())
-    }
-
-    fn dead(&self) -> &[PageId] {
-        self.account.dead()
-    }
-
-    fn sent_for(&self, page: PageId) -> (u64, u8) {
-        self.account.sent_for(page)
-    }
-
-    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
-        Some(ranking.rank(page))
+    fn report(&self) -> Report<'_> {
+        Report {
+            proof: Some(self),
+            ..Report::default()
+        }
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -366,6 +353,34 @@ impl Policy for RankMass {
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         self.account.restore(saved)
+    }
+}
+
+impl Proof for RankMass {
+    fn coverage(&self) -> Coverage {
+        self.account.coverage()
+    }
+
+    fn residual(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
+        Some(ranking.rank(page))
+    }
+
+    fn shard(&self) -> Option<&dyn Shard> {
+        Some(self)
+    }
+}
+
+impl Shard for RankMass {
+    fn masses(&self) -> Masses {
+        self.account.masses()
+    }
+
+    fn dead(&self) -> &[PageId] {
+        self.account.dead()
+    }
+
+    fn sent_for(&self, page: PageId) -> (u64, u8) {
+        self.account.sent_for(page)
     }
 }
 

@@ -15,7 +15,8 @@
 use std::io;
 
 use turnstone_frontier::{
-    Coverage, Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
+    Coverage, Event, Fault, Links, PageId, Policy, Proof, Ranking, Report, Restore, Save, Tick,
+    corrupt,
 };
 
 use super::account::{Account, Rules};
@@ -312,12 +313,11 @@ impl Policy for WindowedRankMass {
         }
     }
 
-    fn coverage(&self) -> Option<Coverage> {
-        Some(self.account.coverage())
-    }
-
-    fn residual(&self, page: PageId, _: &Ranking) -> Option<u64> {
-        self.board.residuals.get(page.index()).copied()
+    fn report(&self) -> Report<'_> {
+        Report {
+            proof: Some(self),
+            ..Report::default()
+        }
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -354,6 +354,16 @@ impl Policy for WindowedRankMass {
         self.pending = Restore::restore(saved)?;
         self.rounds = Restore::restore(saved)?;
         Ok(())
+    }
+}
+
+impl Proof for WindowedRankMass {
+    fn coverage(&self) -> Coverage {
+        self.account.coverage()
+    }
+
+    fn residual(&self, page: PageId, _: &Ranking) -> Option<u64> {
+        self.board.residuals.get(page.index()).copied()
     }
 }
 

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use turnstone_frontier::{
-    Arm, Change, Event, Fault, Links, PageId, Place, Policy, Rank, Ranking, Restore, Save, Split,
-    Tick, corrupt,
+    Arm, Change, Ends, Event, Fault, Links, PageId, Place, Policy, Rank, Ranking, Report, Restore,
+    Save, Split, Tick, corrupt,
 };
 
 use super::accounts::{Accounts, Booking, Planned};
@@ -441,13 +441,11 @@ impl Policy for Keep {
         }
     }
 
-    fn split(&self) -> Option<Split> {
-        self.accounts.split()
-    }
-
-    fn arm(&self, page: PageId) -> Option<Arm> {
-        let page = self.pages.get(page.index())?;
-        page.arm.or(page.usual_arm())
+    fn report(&self) -> Report<'_> {
+        Report {
+            ends: Some(self),
+            ..Report::default()
+        }
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
@@ -499,5 +497,16 @@ impl Policy for Keep {
             return Err(corrupt("importance of pages that are not known"));
         }
         self.accounts.restore(saved)
+    }
+}
+
+impl Ends for Keep {
+    fn split(&self) -> Option<Split> {
+        self.accounts.split()
+    }
+
+    fn arm(&self, page: PageId) -> Option<Arm> {
+        let page = self.pages.get(page.index())?;
+        page.arm.or(page.usual_arm())
     }
 }

@@ -177,7 +177,7 @@ proptest! {
                 let pages = || (0..web.page_count()).map(PageId::from_index);
                 let held = |page| {
                     let scheduler = &crawl.scheduler;
-                    scheduler.policy().residual(page, scheduler.ranking()).unwrap()
+                    scheduler.residual(page).unwrap()
                 };
                 // Before the next sweep, dead pages still hold what is due to others.
                 if pages().any(|page| crawl.web.ends_dead(page) && held(page) > 0) {

@@ -286,7 +286,7 @@ fn a_source_of_new_pages_is_asked_sooner_than_its_like() {
         told.rank(0),
         told.rank(1)
     );
-    let arm = |page| told.scheduler.policy().arm(PageId(page));
+    let arm = |page| told.scheduler.arm(PageId(page));
     assert_eq!((arm(0), arm(1)), (Some(Arm::Discovery), Some(Arm::Refresh)));
 }
 

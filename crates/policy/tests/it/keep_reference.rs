@@ -479,7 +479,7 @@ proptest! {
                     "page {} on day {}: {} is not {}", number, day, got, wanted
                 );
                 if let Some((arm, ..)) = asked {
-                    prop_assert_eq!(crawl.scheduler.policy().arm(PageId::from_index(number)), Some(arm));
+                    prop_assert_eq!(crawl.scheduler.arm(PageId::from_index(number)), Some(arm));
                 }
             }
         }

@@ -253,7 +253,7 @@ impl<'a> Keeping<'a> {
             && let Next::Fetch(page) = self.scheduler.next(self.now())
         {
             self.asked[self.round - 1].push(page.index());
-            self.arms.push(self.scheduler.policy().arm(page));
+            self.arms.push(self.scheduler.arm(page));
             self.answer(page.index());
             return true;
         }

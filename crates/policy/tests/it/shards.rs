@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 use turnstone_frontier::{
     Arrival, Arrived, Change, Coverage, Crossing, Event, Fault, HostId, Links, Next, PageId,
-    Policy as _, Politeness, Scheduler, Tick,
+    Politeness, Scheduler, Tick,
 };
 use turnstone_policy::coverage::{self, CoveragePolicy, Goal, Gone, Trust};
 use turnstone_policy::mass::{Fraction, ONE};
@@ -217,14 +217,14 @@ impl Cluster {
         let mut parcels: Vec<Vec<Item>> = vec![Vec::new(); count];
         for &(page, mass) in &away {
             let whole = shard.outer[page.index()];
-            let (_, hops) = shard.scheduler.policy().sent_for(page);
+            let (_, hops) = shard.scheduler.shard().unwrap().sent_for(page);
             let what = Arrived::Mass { mass, hops };
             parcels[self.owners[whole.index()]].push(Item { page: whole, what });
         }
         if !away.is_empty() {
             shard.tell(&Event::Crossed(Crossing::Sent { items: &away }));
         }
-        for page in shard.scheduler.policy().dead().to_vec() {
+        for page in shard.scheduler.shard().unwrap().dead().to_vec() {
             let whole = shard.outer[page.index()];
             for (to, parcel) in parcels.iter_mut().enumerate().filter(|(to, _)| *to != me) {
                 if shard.senders[whole.index()][to] && !shard.told[whole.index()][to] {
@@ -257,7 +257,7 @@ impl Cluster {
             match what {
                 Arrived::Mass { .. } => shard.senders[page.index()][from] = true,
                 Arrived::Dead => {
-                    let (sent, _) = shard.scheduler.policy().sent_for(number);
+                    let (sent, _) = shard.scheduler.shard().unwrap().sent_for(number);
                     if sent > 0 {
                         let what = Arrived::Back { mass: sent };
                         backs.push(Item { page, what });
@@ -284,14 +284,17 @@ impl Cluster {
     }
 
     fn coverage(&self) -> Coverage {
-        let masses = self.shards.iter().map(|it| it.scheduler.masses().unwrap());
+        let masses = self
+            .shards
+            .iter()
+            .map(|it| it.scheduler.shard().unwrap().masses());
         Coverage::of_shards(masses, goal().mass())
     }
 
     fn check(&self, trust: &Trust, circle: bool) -> Result<(), TestCaseError> {
         let mut total = 0;
         for shard in &self.shards {
-            let masses = shard.scheduler.masses().unwrap();
+            let masses = shard.scheduler.shard().unwrap().masses();
             prop_assert!(masses.balanced(), "{masses:?}");
             prop_assert!(circle || masses.owed == 0, "{masses:?}");
             let ranking = shard.scheduler.ranking();
@@ -398,7 +401,7 @@ proptest! {
                 for me in 0..count {
                     while cluster.ask(me, &answer) { busy = true; }
                     let away = cluster.shards[me].scheduler.ranking().away_total();
-                    let told = cluster.shards[me].scheduler.policy().dead().len();
+                    let told = cluster.shards[me].scheduler.shard().unwrap().dead().len();
                     if away > u128::from(ONE / 100_000_000) || told > 0 {
                         busy |= cluster.send(me);
                     }

@@ -29,12 +29,12 @@ pub(super) struct Missing {
 impl Missing {
     pub(super) fn of<P: Policy>(directory: &Directory, folded: &Seen<P>) -> anyhow::Result<Self> {
         let index = directory.store.index();
-        let (policy, ranking) = (folded.scheduler.policy(), folded.scheduler.ranking());
+        let scheduler = &folded.scheduler;
         let mut worst: Vec<(u64, PageId)> = Vec::new();
         let mut lost = Vec::new();
         let (mut waiting, mut mass, mut lost_count) = (0, 0, 0);
         let order = |(mass, page): &(u64, PageId)| (std::cmp::Reverse(*mass), *page);
-        for number in (0..ranking.page_count()).map(PageId::from_index) {
+        for number in (0..scheduler.ranking().page_count()).map(PageId::from_index) {
             let page = folded.view.outer(number);
             match index.state(page) {
                 PageState::Fetched | PageState::Moved | PageState::Outside => {}
@@ -46,7 +46,7 @@ impl Missing {
                 }
                 PageState::Waiting | PageState::InFlight | PageState::Unknown => {
                     waiting += 1;
-                    let held = policy.residual(number, ranking).unwrap_or(0);
+                    let held = scheduler.residual(number).unwrap_or(0);
                     mass += held;
                     worst.push((held, page));
                     if worst.len() == 64 * SHOWN {

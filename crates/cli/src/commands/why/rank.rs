@@ -40,7 +40,7 @@ impl RankParts {
     ) -> Self {
         let ranking = scheduler.ranking();
         let queued = ranking.place(number) == Place::Queued;
-        let residual = scheduler.policy().residual(number, ranking);
+        let residual = scheduler.residual(number);
         Self {
             policy: directory.asked.spec.to_string(),
             rank: ranking.rank(number),
