@@ -2,7 +2,10 @@
 //!
 //! Two families: W3C date-times (`2024-05-01`, `2024-05-01T12:30:00+02:00`) and the mail style of
 //! RSS (`Wed, 01 May 2024 12:30:00 GMT`). What does not parse is no date: lists on the web are
-//! full of those. Day counting after Howard Hinnant, "chrono-compatible low-level date algorithms".
+//! full of those, and of half dates that a strict reader would refuse, so the parts are read here and
+//! the calendar is `jiff`'s.
+
+use jiff::civil::{Date, date};
 
 /// Seconds since 1970 of a W3C date-time or a mail date.
 pub(crate) fn parse_date(text: &str) -> Option<i64> {
@@ -22,7 +25,7 @@ fn w3c(text: &str) -> Option<i64> {
     if parts.next().is_some() {
         return None;
     }
-    let midnight = days_from_civil(year, month, day)? * 86_400;
+    let midnight = midnight(year, month, day)?;
     let Some(time) = time else {
         return Some(midnight);
     };
@@ -46,7 +49,7 @@ fn mail(text: &str) -> Option<i64> {
         (short, 2) => short + 1900,
         (year, _) => year,
     };
-    let midnight = days_from_civil(year, i64::try_from(month).ok()? + 1, day)? * 86_400;
+    let midnight = midnight(year, i64::try_from(month).ok()? + 1, day)?;
     let Some(clock) = words.next() else {
         return Some(midnight);
     };
@@ -96,16 +99,11 @@ fn digits(text: &str, length: std::ops::RangeInclusive<usize>) -> Option<i64> {
     if ok { text.parse().ok() } else { None }
 }
 
-fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let y = if month <= 2 { year - 1 } else { year };
-    let era = y.div_euclid(400);
-    let year_of_era = y.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * 146_097 + day_of_era - 719_468)
+/// Seconds since 1970 of the beginning of a day.
+fn midnight(year: i64, month: i64, day: i64) -> Option<i64> {
+    let (year, month) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?);
+    let day = Date::new(year, month, i8::try_from(day).ok()?).ok()?;
+    Some(day.duration_since(date(1970, 1, 1)).as_secs())
 }
 
 #[cfg(test)]
@@ -125,6 +123,7 @@ mod tests {
             ("31 Dec 04 19:00:00 -0500", Some(1_104_537_600)),
             ("Saturday, 01-Jan-05 00:00:00 GMT", Some(1_104_537_600)),
             ("2005-13-01", None),
+            ("2005-02-30", None),
             ("yesterday", None),
             ("", None),
             ("2005-01-01Tnoon", None),

@@ -1,7 +1,9 @@
 //! Days and dates: just enough to see that a folder is named after one.
 //!
-//! Days are counted from 1970-01-01, as drivers count them. The conversions are those of the proleptic
-//! Gregorian calendar, by eras of 400 years.
+//! Days are counted from 1970-01-01, as drivers count them.
+
+use jiff::ToSpan as _;
+use jiff::civil;
 
 /// A date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,38 +15,28 @@ pub(crate) struct Date {
 
 /// Years that a folder may be named after.
 const YEARS: std::ops::RangeInclusive<u32> = 1990..=2100;
-const DAYS_PER_ERA: i64 = 146_097;
-/// From 0000-03-01 to 1970-01-01.
-const DAYS_BEFORE: i64 = 719_468;
+const FIRST: civil::Date = civil::date(1970, 1, 1);
 
 impl Date {
-    /// The date of a day.
+    /// The date of a day; of the last there is, past the end of the calendar.
     pub(crate) fn of(day: i64) -> Self {
-        let shifted = day + DAYS_BEFORE;
-        let era = shifted.div_euclid(DAYS_PER_ERA);
-        let day_of_era = shifted.rem_euclid(DAYS_PER_ERA);
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        // Years begin in March here, so that the day that some lack is the last.
-        let month = (5 * day_of_year + 2) / 153;
-        let is_next_year = month >= 10;
+        let date = FIRST.saturating_add(day.clamp(-1_000_000, 3_000_000).days());
         Self {
-            year: (era * 400 + year_of_era + i64::from(is_next_year)).max(0) as u32,
-            month: (if is_next_year { month - 9 } else { month + 3 }) as u32,
-            day: (day_of_year - (153 * month + 2) / 5 + 1) as u32,
+            year: u32::try_from(date.year()).unwrap_or(0),
+            month: date.month().unsigned_abs().into(),
+            day: date.day().unsigned_abs().into(),
         }
     }
 
-    /// The day of a date.
+    /// The day of a date. Folders are named after days that do not exist, too: the 31st of February is
+    /// three days after the 28th.
     pub(crate) fn days(self) -> i64 {
-        let early = self.month <= 2;
-        let year = i64::from(self.year) - i64::from(early);
-        let month = i64::from(self.month) + if early { 9 } else { -3 };
-        let day_of_year = (153 * month + 2) / 5 + i64::from(self.day) - 1;
-        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        era * DAYS_PER_ERA + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year
-            - DAYS_BEFORE
+        let [year, month] =
+            [self.year, self.month].map(|part| i16::try_from(part).unwrap_or(i16::MAX));
+        let month = i8::try_from(month).unwrap_or(i8::MAX);
+        let first = civil::Date::new(year, month, 1).unwrap_or(civil::Date::MAX);
+        let days = first.duration_since(FIRST).as_hours() / 24;
+        days + i64::from(self.day) - 1
     }
 
     /// What the first so many parts of the date are, as numbers in a name.

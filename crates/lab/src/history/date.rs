@@ -3,6 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::ToSpan as _;
+use jiff::civil;
+
+const FIRST: civil::Date = civil::date(1970, 1, 1);
+
 /// A day of the Gregorian calendar, as days since 1970-01-01.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub i32);
@@ -35,46 +40,18 @@ impl FromStr for Date {
         });
         let mut part = || parts.next().flatten().ok_or(NotADate);
         let (year, month, day) = (part()?, part()?, part()?);
-        let date = Self(days_from_civil(year, month, day));
-        // Refuses 2019-02-31: it would come back as another day.
-        let fits = (1..=9999).contains(&year) && civil_from_days(date.0) == (year, month, day);
-        if fits { Ok(date) } else { Err(NotADate) }
+        let [month, day] = [month, day].map(|part| i8::try_from(part).unwrap_or(0));
+        let date = civil::Date::new(i16::try_from(year).unwrap_or(0), month, day);
+        let date = date.ok().filter(|date| date.year() > 0).ok_or(NotADate)?;
+        let days = date.duration_since(FIRST).as_hours() / 24;
+        i32::try_from(days).map(Self).map_err(|_| NotADate)
     }
 }
 
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = civil_from_days(self.0);
-        f.pad(&format!("{year:04}-{month:02}-{day:02}"))
+        f.pad(&FIRST.saturating_add(self.0.days()).to_string())
     }
-}
-
-/// Days since 1970-01-01, counting years from March so that leap days come last.
-fn days_from_civil(year: i32, month: i32, day: i32) -> i32 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9).rem_euclid(12)) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-fn civil_from_days(days: i32) -> (i32, i32, i32) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i32::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Moments as web archives write them: milliseconds since 1970, in UTC.
 //!
 //! A WARC record says `2024-05-01T12:30:00.123Z`, an index line `20240501123000`. Both are read
-//! back, also with less or more precision than we write. Day counting after Howard Hinnant,
-//! "chrono-compatible low-level date algorithms".
+//! back, also with less or more precision than we write; that is why the parts are read here. The
+//! calendar is `jiff`'s.
 //!
 //! Invariant: every moment of the years 1970 to 9999 reads back as it was written.
+
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime, date};
 
 /// The last moment that has a four-digit year.
 pub const MOMENT_MS_MAX: u64 = 253_402_300_799_999;
@@ -14,7 +17,13 @@ pub fn warc_date(ms: u64) -> String {
     let c = civil(ms);
     format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-        c.year, c.month, c.day, c.hour, c.minute, c.second, c.ms
+        c.year(),
+        c.month(),
+        c.day(),
+        c.hour(),
+        c.minute(),
+        c.second(),
+        c.millisecond()
     )
 }
 
@@ -23,7 +32,12 @@ pub fn index_time(ms: u64) -> String {
     let c = civil(ms);
     format!(
         "{:04}{:02}{:02}{:02}{:02}{:02}",
-        c.year, c.month, c.day, c.hour, c.minute, c.second
+        c.year(),
+        c.month(),
+        c.day(),
+        c.hour(),
+        c.minute(),
+        c.second()
     )
 }
 
@@ -72,60 +86,16 @@ pub fn parse_index_time(text: &str) -> Option<u64> {
     Some(midnight + clock_ms(part(8, 10)?, part(10, 12)?, part(12, 14)?)? + part(14, 17)?)
 }
 
-struct Civil {
-    year: u64,
-    month: u64,
-    day: u64,
-    hour: u64,
-    minute: u64,
-    second: u64,
-    ms: u64,
-}
-
-fn civil(ms: u64) -> Civil {
-    let ms = ms.min(MOMENT_MS_MAX);
-    let (days, in_day) = (ms / 86_400_000, ms % 86_400_000);
-    // Years here begin in March, so that the leap day comes last.
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    Civil {
-        year: era * 400 + year_of_era + u64::from(month <= 2),
-        month,
-        day: day_of_year - (153 * march_month + 2) / 5 + 1,
-        hour: in_day / 3_600_000,
-        minute: in_day / 60_000 % 60,
-        second: in_day / 1000 % 60,
-        ms: in_day % 1000,
-    }
+fn civil(ms: u64) -> DateTime {
+    let ms = i64::try_from(ms.min(MOMENT_MS_MAX)).unwrap_or(i64::MAX);
+    let since = SignedDuration::from_millis(ms);
+    date(1970, 1, 1).at(0, 0, 0, 0).saturating_add(since)
 }
 
 fn midnight_ms(year: u64, month: u64, day: u64) -> Option<u64> {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let last = match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if year < 1970 || !(1..=last).contains(&day) {
-        return None;
-    }
-    let march_year = year - u64::from(month <= 2);
-    let march_month = (month + 9) % 12;
-    let (era, year_of_era) = (march_year / 400, march_year % 400);
-    let day_of_year = (153 * march_month + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some((era * 146_097 + day_of_era - 719_468) * 86_400_000)
+    let (year, month) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?);
+    let day = Date::new(year, month, i8::try_from(day).ok()?).ok()?;
+    u64::try_from(day.duration_since(date(1970, 1, 1)).as_millis()).ok()
 }
 
 fn clock_ms(hour: u64, minute: u64, second: u64) -> Option<u64> {

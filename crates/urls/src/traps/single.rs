@@ -8,6 +8,8 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
+use jiff::tz::Offset;
 use url::Url;
 
 use crate::percent::hex_pair;
@@ -372,17 +374,12 @@ fn facet_rule(
     None
 }
 
-/// The year of a time. Day counting after Howard Hinnant, "chrono-compatible low-level date algorithms".
+/// The year of a time, as far as the calendar goes.
 fn year_of(now_s: u64) -> i64 {
-    let days = i64::try_from(now_s / 86_400).unwrap_or(i64::MAX / 2);
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Years here begin in March.
-    year_of_era + era * 400 + i64::from(day_of_year >= 306)
+    let moment = i64::try_from(now_s).ok();
+    let moment = moment.and_then(|second| Timestamp::from_second(second).ok());
+    let moment = moment.unwrap_or(Timestamp::MAX);
+    i64::from(Offset::UTC.to_datetime(moment).year())
 }
 
 #[cfg(test)]
