@@ -16,7 +16,7 @@ const BYTES: usize = 4 << 20;
 
 /// A message as a direct get brings it.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Got {
     pub(crate) sequence: u64,
     pub(crate) subject: String,
     pub(crate) payload: Vec<u8>,
@@ -28,7 +28,7 @@ pub(crate) async fn from_sequence(
     stream: &str,
     from: u64,
     patience: Duration,
-) -> Option<Vec<Found>> {
+) -> Option<Vec<Got>> {
     let ask = serde_json::json!({
         "seq": from, "next_by_subj": ">", "batch": BATCH, "max_bytes": BYTES,
     });
@@ -41,7 +41,7 @@ pub(crate) async fn last_of_each(
     stream: &str,
     subjects: &str,
     patience: Duration,
-) -> Option<Vec<Found>> {
+) -> Option<Vec<Got>> {
     let ask = serde_json::json!({ "multi_last": [subjects], "batch": 1024 });
     gather(&context.client(), stream, &ask, patience).await
 }
@@ -52,7 +52,7 @@ async fn gather(
     stream: &str,
     ask: &serde_json::Value,
     patience: Duration,
-) -> Option<Vec<Found>> {
+) -> Option<Vec<Got>> {
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await.ok()?;
     let subject = format!("$JS.API.DIRECT.GET.{stream}");
@@ -77,11 +77,11 @@ async fn gather(
     tokio::time::timeout(patience, all).await.ok().flatten()
 }
 
-fn read(message: Message) -> Option<Found> {
+fn read(message: Message) -> Option<Got> {
     let headers = message.headers.as_ref()?;
     let text =
         |headers: &HeaderMap, name: &str| headers.get(name).map(|value| value.as_str().to_owned());
-    Some(Found {
+    Some(Got {
         sequence: text(headers, "Nats-Sequence")?.parse().ok()?,
         subject: text(headers, "Nats-Subject")?,
         payload: message.payload.to_vec(),

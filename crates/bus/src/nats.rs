@@ -241,7 +241,7 @@ impl Servers {
     }
 }
 
-fn messages(found: Vec<direct::Found>) -> Option<Vec<Message>> {
+fn messages(found: Vec<direct::Got>) -> Option<Vec<Message>> {
     found
         .into_iter()
         .map(|found| {

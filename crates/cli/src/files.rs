@@ -8,7 +8,7 @@ use anyhow::Context as _;
 /// Writes a file through a temporary one beside it, so that nobody ever sees half of it.
 pub(crate) fn write_whole(
     path: &Path,
-    write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+    write: impl FnOnce(&mut (dyn std::io::Write + Send)) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -11,6 +11,7 @@ mod moment;
 mod output;
 mod progress;
 mod seconds;
+mod share;
 
 use std::process::ExitCode;
 
@@ -33,7 +34,7 @@ use crate::output::Output;
                         its goal."
 )]
 struct Arguments {
-    /// Print one JSON document instead of tables
+    /// Print JSON instead of tables: one document, or a line for each event where there are several
     #[arg(long, global = true)]
     json: bool,
 

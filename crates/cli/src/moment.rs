@@ -1,8 +1,16 @@
 //! Moments as people and scripts read them: UTC, to the second.
 
+use std::time::SystemTime;
+
 use turnstone_lab::history::Date;
 
 const DAY_S: u64 = 86_400;
+
+/// Now, in milliseconds of 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
 
 /// The day of a moment in milliseconds of 1970.
 pub(crate) fn day(wall_ms: u64) -> Date {

@@ -38,18 +38,44 @@ impl Output {
         self.raw(&text)
     }
 
+    /// Prints the result that comes after others: as the last line of JSON, or as text.
+    pub(crate) fn last(
+        &self,
+        json: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let text = if self.json {
+            serde_json::to_string(json)? + "\n"
+        } else {
+            text()
+        };
+        self.raw(&text)
+    }
+
+    /// Prints one of several results, as [`Output::line`] does. False if the reader went away.
+    pub(crate) fn told(
+        &self,
+        json: impl FnOnce() -> serde_json::Value,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<bool> {
+        let text = if self.json {
+            format!("{}\n", json())
+        } else {
+            text()
+        };
+        match io::stdout().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            outcome => Ok(outcome.map(|()| true)?),
+        }
+    }
+
     /// Prints one of several results: as one line of JSON, or as text.
     pub(crate) fn line(
         &self,
         json: impl FnOnce() -> serde_json::Value,
         text: impl FnOnce() -> String,
     ) -> anyhow::Result<()> {
-        let text = if self.json {
-            format!("{}\n", json())
-        } else {
-            text()
-        };
-        self.raw(&text)
+        self.told(json, text).map(|_| ())
     }
 
     /// Prints text as it is. A reader who went away is no error.

@@ -27,21 +27,58 @@ pub const TRANSFER_BYTES_MAX: usize = 256 << 10;
 /// The longest URL.
 pub const URL_BYTES_MAX: usize = 64 << 10;
 
-const VERSION: u8 = 1;
-/// Key, depth and flags, mass: what the smallest item takes.
-const ITEM_BYTES_MIN: usize = 14;
+const VERSION: u8 = 2;
+/// Key, depth, what it carries, mass, length of the URL: what the smallest item takes.
+const ITEM_BYTES_MIN: usize = 16;
 
-/// Mass for one page of another shard.
+/// What one shard tells another of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The fingerprint of its URL.
     pub key: [u8; 12],
-    /// How much.
+    /// What is told.
+    pub carries: Carries,
+    /// How much mass, if any.
     pub mass: u64,
     /// Links from the nearest seed.
     pub depth: u8,
     /// Its URL, when the sender mentions it for the first time.
     pub url: Option<String>,
+}
+
+/// What an item carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// Mass for a page of the receiver.
+    Mass {
+        /// Through how many redirects between shards it came.
+        hops: u8,
+    },
+    /// A page of the sender cannot be had: whoever sent mass for it may take it back.
+    Dead,
+    /// The sender takes back the mass that it had sent for a page of the receiver.
+    Back,
+}
+
+impl Carries {
+    const DEAD: u8 = 254;
+    const BACK: u8 = 255;
+
+    fn byte(self) -> u8 {
+        match self {
+            Self::Mass { hops } => hops.min(Self::DEAD - 1),
+            Self::Dead => Self::DEAD,
+            Self::Back => Self::BACK,
+        }
+    }
+
+    fn of(byte: u8) -> Self {
+        match byte {
+            Self::DEAD => Self::Dead,
+            Self::BACK => Self::Back,
+            hops => Self::Mass { hops },
+        }
+    }
 }
 
 /// The items of one transfer for one shard.
@@ -54,9 +91,30 @@ pub struct Parcel {
 }
 
 impl Parcel {
-    /// The mass of its items.
+    /// The mass that its items move; what is taken back was moved before.
     pub fn mass(&self) -> u128 {
-        self.items.iter().map(|item| u128::from(item.mass)).sum()
+        let moved = self.items.iter().filter_map(|item| match item.carries {
+            Carries::Mass { .. } => Some(u128::from(item.mass)),
+            Carries::Dead | Carries::Back => None,
+        });
+        moved.sum()
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.put_wide(self.cumulative);
+        out.put_number(self.items.len() as u64);
+        for item in &self.items {
+            item.put(out);
+        }
+    }
+
+    fn read(from: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        let cumulative = from.wide()?;
+        let count = from.count(ITEM_BYTES_MIN)?;
+        let items = (0..count)
+            .map(|_| Item::read(from))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { cumulative, items })
     }
 }
 
@@ -84,6 +142,7 @@ impl Item {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.key);
         out.push(self.depth);
+        out.push(self.carries.byte());
         out.put_number(self.mass);
         // 0 says that there is no URL: no URL is empty.
         out.put_bytes(self.url.as_deref().unwrap_or("").as_bytes());
@@ -92,6 +151,7 @@ impl Item {
     fn read(from: &mut Cursor<'_>) -> Result<Self, Malformed> {
         let key = from.array()?;
         let depth = from.byte()?;
+        let carries = Carries::of(from.byte()?);
         let mass = from.number()?;
         let url = from.text()?;
         if url.len() > URL_BYTES_MAX {
@@ -100,6 +160,7 @@ impl Item {
         let url = (!url.is_empty()).then(|| url.to_owned());
         Ok(Self {
             key,
+            carries,
             mass,
             depth,
             url,
@@ -117,11 +178,7 @@ impl Transfer {
         out.put_number(self.parcels.len() as u64);
         for (to, parcel) in &self.parcels {
             out.put_number(u64::from(to.0));
-            out.put_wide(parcel.cumulative);
-            out.put_number(parcel.items.len() as u64);
-            for item in &parcel.items {
-                item.put(&mut out);
-            }
+            parcel.put(&mut out);
         }
         out
     }
@@ -138,12 +195,8 @@ impl Transfer {
         let mut parcels = BTreeMap::new();
         for _ in 0..from.count(3)? {
             let to = read_shard(&mut from)?;
-            let cumulative = from.wide()?;
-            let count = from.count(ITEM_BYTES_MIN)?;
-            let items = (0..count)
-                .map(|_| Item::read(&mut from))
-                .collect::<Result<_, _>>()?;
-            if parcels.insert(to, Parcel { cumulative, items }).is_some() {
+            let parcel = Parcel::read(&mut from)?;
+            if parcels.insert(to, parcel).is_some() {
                 return Err(Malformed("two parcels for one shard"));
             }
         }
@@ -210,6 +263,39 @@ impl Outbox {
         }
     }
 
+    /// As bytes, for a checkpoint.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        out.put_number(self.lanes.len() as u64);
+        for (lane, (number, digest)) in &self.lanes {
+            out.put_number(u64::from(*lane));
+            out.put_number(*number);
+            out.extend_from_slice(&digest.0);
+        }
+        out.put_number(self.masses.len() as u64);
+        for (to, mass) in &self.masses {
+            out.put_number(u64::from(to.0));
+            out.put_wide(*mass);
+        }
+        out
+    }
+
+    /// From bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Cursor::versioned(bytes, VERSION)?;
+        let mut outbox = Self::default();
+        for _ in 0..from.count(18)? {
+            let lane = from.small()?;
+            let last = (from.number()?, Digest(from.array()?));
+            outbox.lanes.insert(lane, last);
+        }
+        for _ in 0..from.count(2)? {
+            outbox.masses.insert(read_shard(&mut from)?, from.wide()?);
+        }
+        from.end()?;
+        Ok(outbox)
+    }
+
     /// The number of the last transfer in a lane; 0 before the first.
     pub fn number(&self, lane: u32) -> u64 {
         self.lanes.get(&lane).map_or(0, |(number, _)| *number)
@@ -246,7 +332,7 @@ pub struct Inbox {
 
 /// What to do with a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Admission {
     /// Append `Received` with these, then fold it.
     Apply(Received),
     /// Applied long ago.
@@ -271,6 +357,31 @@ pub struct Received {
     pub digest: Digest,
     /// What it brought; empty if other shards of the lane got all.
     pub parcel: Parcel,
+}
+
+impl Received {
+    /// As bytes: for the entry `Received`.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        out.put_number(u64::from(self.from.0));
+        out.put_number(self.number);
+        out.extend_from_slice(&self.digest.0);
+        self.parcel.put(&mut out);
+        out
+    }
+
+    /// From bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Cursor::versioned(bytes, VERSION)?;
+        let received = Self {
+            from: read_shard(&mut from)?,
+            number: from.number()?,
+            digest: Digest(from.array()?),
+            parcel: Parcel::read(&mut from)?,
+        };
+        from.end()?;
+        Ok(received)
+    }
 }
 
 /// Why a sender is stopped.
@@ -304,20 +415,20 @@ pub enum Alarm {
 
 impl Inbox {
     /// Judges a transfer for one shard. Changes nothing but what an alarm stops.
-    pub fn offer(&mut self, me: Shard, bytes: &[u8]) -> Result<Verdict, Malformed> {
+    pub fn offer(&mut self, me: Shard, bytes: &[u8]) -> Result<Admission, Malformed> {
         let mut transfer = Transfer::decode(bytes)?;
         let (from, number) = (transfer.from, transfer.number);
         if let Some(alarm) = self.stopped.get(&from) {
-            return Ok(Verdict::Alarm(*alarm));
+            return Ok(Admission::Alarm(*alarm));
         }
         let known = self.known(from);
         let digest = Digest::of(bytes);
         if number < known.number || (number == known.number && digest == known.digest) {
-            return Ok(Verdict::Skip);
+            return Ok(Admission::Skip);
         }
         if number > known.number + 1 {
             let need = known.number + 1;
-            return Ok(Verdict::Gap { need });
+            return Ok(Admission::Gap { need });
         }
         if number == known.number || transfer.previous != known.digest {
             return Ok(self.stop(Alarm::TwoHistories { from, number }));
@@ -338,7 +449,7 @@ impl Inbox {
                 found,
             }));
         }
-        Ok(Verdict::Apply(Received {
+        Ok(Admission::Apply(Received {
             from,
             number,
             digest,
@@ -346,10 +457,10 @@ impl Inbox {
         }))
     }
 
-    fn stop(&mut self, alarm: Alarm) -> Verdict {
+    fn stop(&mut self, alarm: Alarm) -> Admission {
         let (Alarm::TwoHistories { from, .. } | Alarm::Mass { from, .. }) = alarm;
         self.stopped.insert(from, alarm);
-        Verdict::Alarm(alarm)
+        Admission::Alarm(alarm)
     }
 
     /// Folds an entry `Received`.
@@ -361,6 +472,36 @@ impl Inbox {
             digest: received.digest,
             mass: known.mass + received.parcel.mass(),
         };
+    }
+
+    /// What was applied, as bytes, for a checkpoint. Alarms are not: whoever is stopped is found out again.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![VERSION];
+        out.put_number(self.known.len() as u64);
+        for (from, known) in &self.known {
+            out.put_number(u64::from(from.0));
+            out.put_number(known.number);
+            out.extend_from_slice(&known.digest.0);
+            out.put_wide(known.mass);
+        }
+        out
+    }
+
+    /// From bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Cursor::versioned(bytes, VERSION)?;
+        let mut inbox = Self::default();
+        for _ in 0..from.count(19)? {
+            let sender = read_shard(&mut from)?;
+            let known = Known {
+                number: from.number()?,
+                digest: Digest(from.array()?),
+                mass: from.wide()?,
+            };
+            inbox.known.insert(sender, known);
+        }
+        from.end()?;
+        Ok(inbox)
     }
 
     /// What is known of a sender.
@@ -390,6 +531,7 @@ mod tests {
     fn item(mass: u64) -> Item {
         Item {
             key: [3; 12],
+            carries: Carries::Mass { hops: 1 },
             mass,
             depth: 2,
             url: (mass > 5).then(|| "http://a.example/".into()),
@@ -404,9 +546,9 @@ mod tests {
         bytes
     }
 
-    fn receive(inbox: &mut Inbox, bytes: &[u8]) -> Verdict {
+    fn receive(inbox: &mut Inbox, bytes: &[u8]) -> Admission {
         let verdict = inbox.offer(B, bytes).unwrap();
-        if let Verdict::Apply(received) = &verdict {
+        if let Admission::Apply(received) = &verdict {
             inbox.apply(received);
         }
         verdict
@@ -418,14 +560,37 @@ mod tests {
         let one = send(&mut outbox, B, 10);
         let two = send(&mut outbox, Shard(3), 4);
         let three = send(&mut outbox, B, 7);
-        assert_eq!(receive(&mut inbox, &three), Verdict::Gap { need: 1 });
-        assert!(matches!(receive(&mut inbox, &one), Verdict::Apply(_)));
-        assert_eq!(receive(&mut inbox, &one), Verdict::Skip);
-        assert_eq!(receive(&mut inbox, &three), Verdict::Gap { need: 2 });
-        assert!(matches!(receive(&mut inbox, &two), Verdict::Apply(_)));
-        assert!(matches!(receive(&mut inbox, &three), Verdict::Apply(_)));
-        assert_eq!(receive(&mut inbox, &one), Verdict::Skip);
+        assert_eq!(receive(&mut inbox, &three), Admission::Gap { need: 1 });
+        assert!(matches!(receive(&mut inbox, &one), Admission::Apply(_)));
+        assert_eq!(receive(&mut inbox, &one), Admission::Skip);
+        assert_eq!(receive(&mut inbox, &three), Admission::Gap { need: 2 });
+        assert!(matches!(receive(&mut inbox, &two), Admission::Apply(_)));
+        assert!(matches!(receive(&mut inbox, &three), Admission::Apply(_)));
+        assert_eq!(receive(&mut inbox, &one), Admission::Skip);
         assert_eq!((inbox.total(), outbox.mass(B)), (17, 17));
+    }
+
+    #[test]
+    fn what_is_taken_back_or_dead_moves_no_mass_and_all_is_read_as_written() {
+        let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+        send(&mut outbox, B, 10);
+        let words = [Carries::Mass { hops: 3 }, Carries::Dead, Carries::Back];
+        let items = words.map(|carries| Item { carries, ..item(7) });
+        let transfer = outbox.make(A, 0, BTreeMap::from([(B, items.to_vec())]));
+        let bytes = transfer.encode();
+        outbox.apply(0, &transfer, &bytes);
+        assert_eq!(outbox.mass(B), 17);
+        assert_eq!(Transfer::decode(&bytes).as_ref(), Ok(&transfer));
+        let received = Received {
+            from: A,
+            number: 2,
+            digest: Digest::of(&bytes),
+            parcel: transfer.parcels[&B].clone(),
+        };
+        inbox.apply(&received);
+        assert_eq!(Received::decode(&received.encode()), Ok(received));
+        assert_eq!(Outbox::decode(&outbox.encode()), Ok(outbox));
+        assert_eq!(Inbox::decode(&inbox.encode()), Ok(inbox));
     }
 
     #[test]
@@ -433,10 +598,13 @@ mod tests {
         let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
         let mut other = outbox.clone();
         let one = send(&mut outbox, B, 10);
-        assert!(matches!(receive(&mut inbox, &one), Verdict::Apply(_)));
+        assert!(matches!(receive(&mut inbox, &one), Admission::Apply(_)));
         let fork = send(&mut other, B, 11);
         let alarm = receive(&mut inbox, &fork);
-        assert!(matches!(alarm, Verdict::Alarm(Alarm::TwoHistories { .. })));
+        assert!(matches!(
+            alarm,
+            Admission::Alarm(Alarm::TwoHistories { .. })
+        ));
         let two = send(&mut outbox, B, 1);
         assert_eq!(receive(&mut inbox, &two), alarm);
         // And when only the one after it is seen.
@@ -445,7 +613,7 @@ mod tests {
         let fork = send(&mut other, B, 1);
         assert!(matches!(
             receive(&mut inbox, &fork),
-            Verdict::Alarm(Alarm::TwoHistories { number: 2, .. })
+            Admission::Alarm(Alarm::TwoHistories { number: 2, .. })
         ));
         assert_eq!(inbox.total(), 10);
     }
@@ -462,7 +630,7 @@ mod tests {
             said: 11,
             found: 10,
         };
-        assert_eq!(receive(&mut inbox, &bytes), Verdict::Alarm(alarm));
+        assert_eq!(receive(&mut inbox, &bytes), Admission::Alarm(alarm));
     }
 
     proptest! {

@@ -18,8 +18,8 @@ use crate::shard::{NodeId, Shard};
 pub struct Roster {
     me: NodeId,
     shards: u32,
-    nodes: BTreeMap<NodeId, Seen>,
-    leases: BTreeMap<Shard, (Seen, Lease)>,
+    nodes: BTreeMap<NodeId, Heard>,
+    leases: BTreeMap<Shard, (Heard, Lease)>,
     /// Listed at least once: before, nothing is known to be free.
     listed: bool,
     /// Shards not to be taken before a moment.
@@ -27,12 +27,12 @@ pub struct Roster {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Heard {
     revision: u64,
     since: Millis,
 }
 
-impl Seen {
+impl Heard {
     /// Counts from when the answer was heard: a renewal was sent earlier, so we wait longer than
     /// its sender counts.
     fn again(before: Option<Self>, revision: u64, now: Millis) -> Self {
@@ -71,7 +71,7 @@ impl Roster {
         for (key, revision, value) in values {
             match *key {
                 Key::Node(node) => {
-                    let seen = Seen::again(self.nodes.get(&node).copied(), *revision, now);
+                    let seen = Heard::again(self.nodes.get(&node).copied(), *revision, now);
                     self.nodes.insert(node, seen);
                 }
                 Key::Lease(shard) => {
@@ -79,7 +79,7 @@ impl Roster {
                         continue;
                     };
                     let before = self.leases.get(&shard).map(|(seen, _)| *seen);
-                    let seen = Seen::again(before, *revision, now);
+                    let seen = Heard::again(before, *revision, now);
                     self.leases.insert(shard, (seen, lease));
                 }
                 _ => {}

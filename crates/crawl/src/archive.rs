@@ -11,7 +11,7 @@ use turnstone_frontier::PageId;
 use turnstone_pagestore::warc::{
     self, Capture, Digest, Exchange, Keep, Original, Packer, Payload, Truncated,
 };
-use turnstone_pagestore::{Facts, Reader, Seen};
+use turnstone_pagestore::{Digests, Facts, Reader};
 
 /// What a 304 says is still current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Copy {
 /// Makes captures. Shared by all tasks.
 pub(crate) struct Archivist {
     namespace: [u8; 16],
-    seen: Arc<Seen>,
+    seen: Arc<Digests>,
     reader: Reader,
     /// Tells captures of one URL in one millisecond apart.
     counter: AtomicU64,
@@ -37,7 +37,7 @@ thread_local! {
 }
 
 impl Archivist {
-    pub(crate) fn new(namespace: [u8; 16], seen: Arc<Seen>, reader: Reader) -> Self {
+    pub(crate) fn new(namespace: [u8; 16], seen: Arc<Digests>, reader: Reader) -> Self {
         Self {
             namespace,
             seen,
@@ -67,11 +67,15 @@ impl Archivist {
             request: &response.request_bytes,
             head: &response.head_bytes,
             payload,
-            truncated: response.truncation.map(|cut| match cut.mark {
-                TruncationMark::Length => Truncated::Length,
-                TruncationMark::Time => Truncated::Time,
-                TruncationMark::Disconnect => Truncated::Disconnect,
-            }),
+            truncated: response
+                .truncation
+                .map(|cut| match cut.mark {
+                    TruncationMark::Length => Truncated::Length,
+                    TruncationMark::Time => Truncated::Time,
+                    TruncationMark::Disconnect => Truncated::Disconnect,
+                })
+                // What came is whole on the wire and still not the whole body.
+                .or_else(|| (facts.class == "ok-cut").then_some(Truncated::Unspecified)),
             fields: &[("WARC-Protocol", protocol)],
             namespace: &self.namespace,
             number: self.counter.fetch_add(1, Ordering::Relaxed),

@@ -28,6 +28,7 @@ use crate::hand_out::{Errand, Job};
 use crate::pace::Pacing;
 use crate::plan::Plan;
 use crate::robots::Robots;
+use crate::shard::Member;
 use crate::silence::Silences;
 use crate::survey::Survey;
 
@@ -125,6 +126,8 @@ pub struct Asker<P> {
     pub(crate) silences: Silences,
     /// How much had been fetched when the policy was last asked to rank more.
     ranked_more: Option<u64>,
+    /// Where this is one of several shards.
+    pub(crate) member: Option<Member>,
     /// What had been done when this process began.
     before: Done,
 }
@@ -208,6 +211,7 @@ impl<P: Policy> Asker<P> {
             trouble: None,
             silences: Silences::new(),
             ranked_more: None,
+            member: None,
             before: Done::of(ledger.index()),
             plan,
             ledger,
@@ -235,6 +239,9 @@ impl<P: Policy> Asker<P> {
         self.run_errands();
         let open = self.ledger.scheduler().ranking().in_flight_count();
         let idle = self.stop.is_none() && open == 0 && self.errands.is_empty();
+        if self.member.is_some() {
+            return self.turn_shard(Turned { wake, open }, idle);
+        }
         if idle {
             self.stop = match wake {
                 None => Some(Stop::Exhausted),
@@ -276,21 +283,25 @@ impl<P: Policy> Asker<P> {
 
     /// Whether it is time to stop.
     fn look_at_goals(&mut self) {
+        self.share_end();
         if self.stop.is_some() || !self.plan.until.coverage {
             return;
         }
-        let Some(coverage) = self.ledger.coverage() else {
+        let Some(coverage) = self.coverage() else {
             return;
         };
         if coverage.met() {
             self.stop = Some(Stop::Coverage);
+            self.share_end();
+        } else if self.member.is_some() {
+            // What is stuck in one shard says little: they go on until nothing is left.
         } else if coverage.out_of_reach() && self.has_more() && !self.plan.beyond_reach {
             self.stop = Some(Stop::OutOfReach);
         }
     }
 
     /// Has the policy rank what it left out so far, once for all pages fetched until now.
-    fn rank_more(&mut self) -> bool {
+    pub(crate) fn rank_more(&mut self) -> bool {
         let fetches = Some(self.ledger.index().tally().fetches);
         if self.plan.round.is_some() || self.ranked_more == fetches {
             return false;

@@ -32,6 +32,8 @@ impl<P: Policy> Asker<P> {
             }
             self.hold_by_rules()?;
         }
+        // By the journal: a scheduler that was folded freely handed nothing out.
+        let visited: Vec<HostId> = self.ledger.spending().visited().collect();
         let policy = self.ledger.terms().policy.clone();
         let entry = Entry::Session {
             wall_ms: self.wall_ms,
@@ -43,7 +45,6 @@ impl<P: Policy> Asker<P> {
         };
         self.ledger.tell(self.now, &entry);
         self.note(STOP_NOTE, b"");
-        // By the journal: a scheduler that was folded freely handed nothing out.
         for page in self.left_open() {
             let due = self.lost_due(page)?;
             if due > 0 {
@@ -56,10 +57,15 @@ impl<P: Policy> Asker<P> {
             };
             self.settle(page, Settled::Failed(Fault::Lost), &[], facts);
         }
+        for host in visited {
+            let due = self.due_of_host(host)?;
+            self.hold(host, self.now.plus(due));
+        }
         for host in (0..hosts).map(HostId::from_index) {
             // Requests for no page.
             while self.ledger.scheduler().open_count(host) > 0 {
-                self.hold(host, rested);
+                let due = self.due_of_host(host)?;
+                self.hold(host, self.now.plus(due));
                 self.visit(host, Visit::Closed);
             }
         }
@@ -79,6 +85,20 @@ impl<P: Policy> Asker<P> {
         self.meet(&authority)?;
         let now_s = self.now_s();
         Ok(self.due(self.robots.crawl_delay(&authority, now_s)))
+    }
+
+    /// How long a host rests that was asked for no page of its own.
+    pub(crate) fn due_of_host(&mut self, host: HostId) -> Result<u64, AskError> {
+        let mut due = self.plan.politeness.delay_ms;
+        for scheme in ["http", "https"] {
+            let name = self.ledger.index().host_name(host);
+            let authority = format!("{scheme}://{name}");
+            if self.ledger.index().robots_at(&authority).is_some() {
+                self.meet(&authority)?;
+                due = due.max(self.due(self.robots.crawl_delay(&authority, self.now_s())));
+            }
+        }
+        Ok(due)
     }
 
     /// Lets every host rest as long as its rules want.

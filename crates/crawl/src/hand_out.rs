@@ -142,7 +142,7 @@ impl<P: Policy> Asker<P> {
             if self.ledger.scheduler().ranking().in_flight_count() >= self.plan.connections {
                 return Ok(None);
             }
-            let body_bytes_max = match self.allows(self.budget.page(self.spent())) {
+            let body_bytes_max = match self.allows(self.may_hand_out()) {
                 Allowance::Send { body_bytes_max } => body_bytes_max,
                 Allowance::Wait => return Ok(None),
                 Allowance::WaitUntil(tick) => return Ok(Some(self.first_errand(tick))),
@@ -151,7 +151,7 @@ impl<P: Policy> Asker<P> {
                     break;
                 }
             };
-            if self.plan.until.coverage && self.ledger.coverage().is_some_and(|c| c.met()) {
+            if self.plan.until.coverage && self.coverage().is_some_and(|c| c.met()) {
                 break;
             }
             match self.ledger.next(self.now) {
@@ -302,13 +302,22 @@ impl<P: Policy> Asker<P> {
         self.robots.asking(&authority);
         self.robots.wait(&authority, page);
         let of = self.ledger.host(self.now, host_of(&url));
-        if of == host {
-            let spacing = self.spacing(host, self.plan.politeness.delay_ms);
-            self.opens(host);
+        if self.ledger.index().away(of).is_some() {
+            self.robots.not_asking(&authority);
+            for page in self.robots.waited(&authority) {
+                let why = "its robots.txt is at a host of another shard".to_owned();
+                self.refuse(page, host, "robots", why);
+            }
+            return;
+        }
+        let scheduler = self.ledger.scheduler();
+        if scheduler.unit(of) == scheduler.unit(host) {
+            let spacing = self.spacing(of, self.plan.politeness.delay_ms);
+            self.opens(of);
             self.jobs.push(Job::Robots {
                 authority,
                 url,
-                host,
+                host: of,
                 slot: Slot::Page,
                 body_bytes_max,
                 spacing,
@@ -431,7 +440,7 @@ impl<P: Policy> Asker<P> {
         while at < self.errands.len() {
             let host = self.errands[at].host;
             let (Allowance::Send { body_bytes_max }, true) = (
-                self.allows(self.budget.request(self.spent())),
+                self.allows(self.may_send()),
                 self.ledger.scheduler().is_free(host, self.now),
             ) else {
                 at += 1;

@@ -18,7 +18,7 @@ use turnstone_frontier::{Fault, PageId, Policy};
 use turnstone_pagestore::{Hint, PageState, Position, Settled};
 
 use crate::asker::{AskError, Asker};
-use crate::page::Found;
+use crate::page::FoundLink;
 
 /// Sitemaps taken of one robots.txt.
 const SITEMAPS_PER_ROBOTS_MAX: usize = 100;
@@ -60,7 +60,7 @@ impl<P: Policy> Asker<P> {
     }
 
     /// Takes the dates that a page just fetched gives of others as hints.
-    pub(crate) fn take_hints(&mut self, by: PageId, found: &[Found]) -> Result<(), AskError> {
+    pub(crate) fn take_hints(&mut self, by: PageId, found: &[FoundLink]) -> Result<(), AskError> {
         if !self.plan.sitemaps {
             return Ok(());
         }

@@ -72,8 +72,13 @@ impl Pacing {
     /// Whether the slice is over: its time has passed, or all it may spend is spent and no more
     /// slices are to come.
     pub(crate) fn is_over(&self, slice: &Slice, now: Tick) -> bool {
+        now >= self.end(slice) || self.is_last(slice)
+    }
+
+    /// Whether all that a slice may spend is spent, and no more slices are to come.
+    pub(crate) fn is_last(&self, slice: &Slice) -> bool {
         let last = self.counts && self.pace.rounds == Some(self.ended + 1);
-        now >= self.end(slice) || (last && slice.requests >= slice.budget)
+        last && slice.requests >= slice.budget
     }
 
     /// Whether enough slices have ended.
@@ -193,6 +198,19 @@ mod tests {
         assert_eq!(pacing.allows(&slice(2, 2), Tick(4)), end);
         pacing.running = false;
         assert_eq!(pacing.allows(&slice(2, 0), Tick(4)), Allowance::Wait);
+    }
+
+    #[test]
+    fn a_last_slice_without_a_budget_is_over_when_it_begins() {
+        let mut pacing = pacing(None, None);
+        pacing.pace.rounds = Some(2);
+        assert!(
+            !pacing.is_over(&slice(0, 0), Tick(1)),
+            "one more is to come"
+        );
+        pacing.ended = 1;
+        assert!(pacing.is_last(&slice(0, 0)) && pacing.is_over(&slice(0, 0), Tick(1)));
+        assert!(!pacing.is_last(&slice(1, 0)));
     }
 
     #[test]

@@ -17,9 +17,10 @@ use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
 use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
+use turnstone_fetch::wall::{Blocked, Wall, WallInput, can_be_wall, wall_behind, wall_of};
 use turnstone_fetch::{
-    Client, FetchError, Kept, Limits, Method, Redirect, Request, Response, Room, Spacing,
-    Truncation, Url, Validators, retry_after,
+    Client, DecodeFault, FetchError, Kept, Limits, Method, Redirect, Request, Response, Room,
+    Spacing, Truncation, Url, Validators, retry_after,
 };
 use turnstone_frontier::{PageId, Tick};
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
@@ -107,7 +108,7 @@ pub struct Job {
 
 /// A link with its fingerprint.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundLink {
     /// The fingerprint of its canonical URL.
     pub key: Key,
     /// Where it leads.
@@ -151,7 +152,7 @@ pub struct Answer {
     /// What is known of the page.
     pub facts: Facts,
     /// Its links.
-    pub links: Vec<Found>,
+    pub links: Vec<FoundLink>,
     /// What is to be appended to the WARC files before this is told to the asker.
     pub capture: Option<warc::Capture>,
     /// What a long body took; the capture may be as long.
@@ -228,9 +229,15 @@ fn read(
         ..Facts::default()
     };
     let (links, soft) = read_response(&context.reading(), url, (&response, payload), &mut facts);
-    let capture = context
-        .archivist
-        .as_ref()
+    if let Redirect::To { url: to, .. } = &redirect
+        && let Some(blocked) = wall_behind(url, to)
+    {
+        block(&mut facts, &blocked);
+    }
+    // A wall that says it is the page must not be replayed as the page.
+    let poses = facts.class.starts_with(Wall::CLASS) && (200..300).contains(&response.status);
+    let archivist = context.archivist.as_ref().filter(|_| !poses);
+    let capture = archivist
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
         status: response.status,
@@ -251,7 +258,7 @@ pub(crate) fn read_response(
     url: &Url,
     (response, payload): (&Response, warc::Payload<'_>),
     facts: &mut Facts,
-) -> (Vec<Found>, Option<Box<PageFacts>>) {
+) -> (Vec<FoundLink>, Option<Box<PageFacts>>) {
     let content_type = response.headers.get("content-type");
     facts.status = response.status;
     facts.body_bytes = response.body.len() as u64;
@@ -261,6 +268,11 @@ pub(crate) fn read_response(
         facts.last_modified = validators.last_modified().unwrap_or_default().to_owned();
     }
     if !(200..300).contains(&response.status) {
+        if can_be_wall(response.status)
+            && let Some(blocked) = wall_of_error(reading, url, response)
+        {
+            block(facts, &blocked);
+        }
         return (Vec::new(), None);
     }
     facts.digest = Some(payload.digest().0);
@@ -273,11 +285,14 @@ fn read_body(
     url: &Url,
     response: &Response,
     facts: &mut Facts,
-) -> (Vec<Found>, Option<Box<PageFacts>>) {
+) -> (Vec<FoundLink>, Option<Box<PageFacts>>) {
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
     let decoded = response.decoded(reading.bodies);
     let body: &[u8] = &decoded.body;
+    if let Some(fault) = &decoded.fault {
+        flag(facts, fault);
+    }
     let media = media_of(content_type, body);
     match media {
         Media::Html => {
@@ -289,9 +304,22 @@ fn read_body(
             };
             let mut page = read_page(input, reading.pages);
             page.cuts.body = response.shortfall(&decoded);
-            let soft = reading
-                .surveys
-                .then(|| Box::new(PageFacts::of_page(url, url, response.status, &page)));
+            let blocked = wall_of(&WallInput {
+                url,
+                status: response.status,
+                headers: &response.headers,
+                page: Some(&page),
+                body,
+            });
+            let soft = reading.surveys.then(|| {
+                let mut soft = PageFacts::of_page(url, url, response.status, &page);
+                soft.wall = blocked.as_ref().map(|blocked| blocked.wall);
+                Box::new(soft)
+            });
+            if let Some(blocked) = blocked {
+                block(facts, &blocked);
+                return (Vec::new(), soft);
+            }
             facts.text_hash = page.fingerprint.text_hash;
             facts.simhash = page.fingerprint.simhash;
             facts.words = u32::try_from(page.fingerprint.words).unwrap_or(u32::MAX);
@@ -304,7 +332,7 @@ fn read_body(
             }
             wishes.merge(&page.wishes);
             if wishes.nofollow && reading.obey_nofollow {
-                facts.detail = "nofollow: its links were not taken".to_owned();
+                say(facts, "nofollow: its links were not taken");
                 return (Vec::new(), soft);
             }
             missed(facts, page.cuts.unseen_links());
@@ -346,6 +374,69 @@ fn read_body(
     }
 }
 
+/// The wall that an error page is, if it is one.
+fn wall_of_error(reading: &Reading<'_>, url: &Url, response: &Response) -> Option<Blocked> {
+    let content_type = response.headers.get("content-type");
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let decoded = response.decoded(reading.bodies);
+    let body: &[u8] = &decoded.body;
+    let input = PageInput {
+        url,
+        content_type,
+        body,
+        agent: reading.agent,
+    };
+    let is_page = media_of(content_type, body) == Media::Html;
+    let page = is_page.then(|| read_page(input, reading.pages));
+    wall_of(&WallInput {
+        url,
+        status: response.status,
+        headers: &response.headers,
+        page: page.as_ref(),
+        body,
+    })
+}
+
+/// What came is a wall: nothing of it is the page's.
+fn block(facts: &mut Facts, blocked: &Blocked) {
+    facts.class = blocked.wall.class().to_owned();
+    facts.detail = blocked.to_string();
+    facts.digest = None;
+    facts.etag.clear();
+    facts.last_modified.clear();
+}
+
+/// A body that is not what its coding says has a class of its own.
+fn flag(facts: &mut Facts, fault: &DecodeFault) {
+    let class = match fault {
+        DecodeFault::NotCoded(_) | DecodeFault::TrailingBytes(..) => "ok-mislabelled",
+        DecodeFault::EndsEarly(_) | DecodeFault::Damaged(..) => "ok-cut",
+        DecodeFault::TooLarge(_) | DecodeFault::Ratio { .. } => "ok-bomb",
+        DecodeFault::Unknown(_) | DecodeFault::TooManyCodings(_) => "ok-unreadable",
+    };
+    // An old crawl may know worse of it.
+    if matches!(facts.class.as_str(), "" | "ok") {
+        facts.class = class.to_owned();
+    }
+    say(facts, &format!("its body {}", described(fault)));
+}
+
+fn described(fault: &DecodeFault) -> String {
+    match fault {
+        DecodeFault::NotCoded(coding) => format!("is declared as {coding}, but is not"),
+        DecodeFault::TooLarge(_) | DecodeFault::Ratio { .. } => fault.to_string(),
+        other => format!("cannot be decoded to its end: {other}"),
+    }
+}
+
+/// Adds to what is said of a page.
+fn say(facts: &mut Facts, what: &str) {
+    if !facts.detail.is_empty() {
+        facts.detail += "; ";
+    }
+    facts.detail += what;
+}
+
 /// Links that a limit cut are counted: what nobody saw is not proven to be stored.
 fn missed(facts: &mut Facts, unseen: Unseen) {
     let (count, words) = match unseen {
@@ -355,7 +446,10 @@ fn missed(facts: &mut Facts, unseen: Unseen) {
         Unseen::Unbounded => (Facts::UNBOUNDED, "nobody knows how many links".to_owned()),
     };
     facts.unseen_links = count;
-    facts.detail = format!("a limit cut the page: {words} could not be seen");
+    say(
+        facts,
+        &format!("a limit cut the page: {words} could not be seen"),
+    );
 }
 
 /// What is not a page with text is the same only if its bytes are.
@@ -366,9 +460,12 @@ pub(crate) fn list_hash(facts: &Facts) -> u64 {
 }
 
 /// Each page once, in the order of the document.
-fn distinct(reading: &Reading<'_>, urls: impl Iterator<Item = (Url, Option<u64>)>) -> Vec<Found> {
+fn distinct(
+    reading: &Reading<'_>,
+    urls: impl Iterator<Item = (Url, Option<u64>)>,
+) -> Vec<FoundLink> {
     let mut seen = HashSet::new();
-    let found = urls.map(|(url, changed_s)| Found {
+    let found = urls.map(|(url, changed_s)| FoundLink {
         key: reading.keyer.key(&canonical_key(&url, reading.keys)),
         url,
         changed_s,

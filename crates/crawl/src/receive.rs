@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use turnstone_fetch::urls::{canonical_key, host_of};
+use turnstone_fetch::wall::Wall;
 use turnstone_fetch::{ErrorClass, FetchError, Response, TruncationMark, Url, traps};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Tick, Visit};
 use turnstone_pagestore::{Entry, Facts, Key, Mood, NewPage, Settled};
@@ -12,7 +13,7 @@ use crate::asker::{AskError, Asker};
 use crate::hand_out::{Errand, ROBOTS_BYTES_MAX, Slot};
 use crate::mood;
 use crate::page;
-use crate::verdict::{self, Answered, Verdict};
+use crate::verdict::{self, Answered, Judged};
 
 /// How long a host waits when this process may open no further file.
 const OUT_OF_FILES_MS: u64 = 1000;
@@ -44,6 +45,8 @@ pub enum Report {
     },
     /// A page.
     Page(page::Report),
+    /// A transfer of another shard.
+    Transfer(Vec<u8>),
     /// A random sibling of a page.
     Sibling {
         /// The host that was asked.
@@ -72,6 +75,7 @@ impl<P: Policy> Asker<P> {
                 self.survey_came(report)
             }
             Report::Page(report) => self.page_came(report),
+            Report::Transfer(bytes) => self.transferred(&bytes),
             Report::Sibling {
                 host,
                 directory,
@@ -108,7 +112,14 @@ impl<P: Policy> Asker<P> {
             Err(error) => error.requests_sent,
         };
         self.closes(host);
-        self.rest_since(host, sent, self.plan.politeness.delay_ms);
+        // Before the visit closes: a process that dies in between must know how long the host rests.
+        let own = self.ledger.index().find_host(&host_of_authority(authority));
+        let rest = if own == Some(host) {
+            self.plan.politeness.delay_ms
+        } else {
+            self.due_of_host(host)?
+        };
+        self.rest_since(host, sent, rest);
         if slot == Slot::Own {
             self.visit(host, Visit::Closed);
         }
@@ -119,7 +130,7 @@ impl<P: Policy> Asker<P> {
             Err(_) => 0,
         };
         if let Err(error) = &result
-            && let (Verdict::Failed(Fault::Refused), None) = verdict::of_error(error)
+            && let (Judged::Failed(Fault::Refused), None) = verdict::of_error(error)
             && self.robots.is_at_home(authority)
         {
             // That authority is not to be asked at all: not for a page either.
@@ -146,10 +157,13 @@ impl<P: Policy> Asker<P> {
             self.robots
                 .answered(authority, &result, &self.limits, now_s)
         };
-        // The page that waited is the next request: what the rules want holds for it already.
-        if self.ledger.index().find_host(&host_of_authority(authority)) == Some(host) {
-            let due = self.due(self.robots.crawl_delay(authority, now_s));
-            self.rest_since(host, sent, due);
+        // The page that waited is the next request: what the rules want holds for it already. When its
+        // host was asked last is not known if they came from elsewhere.
+        let due = self.due(self.robots.crawl_delay(authority, now_s));
+        match own {
+            Some(own) if own == host => self.rest_since(host, sent, due),
+            Some(own) if due > self.plan.politeness.delay_ms => self.rest_since(own, None, due),
+            Some(_) | None => {}
         }
         let entry = Entry::Robots {
             authority,
@@ -173,9 +187,19 @@ impl<P: Policy> Asker<P> {
     /// A robots.txt that is elsewhere: asked for at that host, when it is free.
     fn follow_robots(&mut self, authority: &str, url: Url) -> Result<(), AskError> {
         let host = self.ledger.host(self.now, host_of(&url));
-        // Within its own host the slots of waiting pages would never become free: they go back,
-        // and the next one handed out asks where the redirect points.
-        let own = Url::parse(authority).is_ok_and(|own| host_of(&own) == host_of(&url));
+        if self.ledger.index().away(host).is_some() {
+            // Another shard asks that host: the page that is handed out next says so.
+            self.robots.not_asking(authority);
+            for page in self.robots.waited(authority) {
+                self.give_back(page, "", String::new())?;
+            }
+            return Ok(());
+        }
+        // Within its own host, or its address, the slots of waiting pages would never become free: they
+        // go back, and the next one handed out asks where the redirect points.
+        let from = self.ledger.index().find_host(&host_of_authority(authority));
+        let unit = |host| self.ledger.scheduler().unit(host);
+        let own = from.is_some_and(|from| unit(from) == unit(host));
         if own {
             self.robots.not_asking(authority);
             for page in self.robots.waited(authority) {
@@ -222,21 +246,26 @@ impl<P: Policy> Asker<P> {
         self.rest(host, mood);
         self.heard(host, mood.kind(), &format!("answers {}", answer.status));
         let mut facts = std::mem::take(&mut answer.facts);
-        facts.class = class;
+        let mut verdict = verdict;
+        if facts.class.starts_with(Wall::CLASS) {
+            verdict = verdict::behind_wall(verdict);
+        } else if verdict != Judged::Fetched || facts.class.is_empty() {
+            facts.class = class;
+        }
         facts.detail = match (detail.is_empty(), facts.detail.is_empty()) {
             (true, _) => facts.detail,
             (false, true) => detail,
             (false, false) => format!("{detail}; {}", facts.detail),
         };
         match verdict {
-            Verdict::Fetched => self.fetched(page, facts, &answer.links),
-            Verdict::NotModified => self.not_modified(page, facts),
-            Verdict::Moved(to) => self.moved(page, &url, &to, facts),
-            Verdict::Failed(fault) => {
+            Judged::Fetched => self.fetched(page, facts, &answer.links),
+            Judged::NotModified => self.not_modified(page, facts),
+            Judged::Moved(to) => self.moved(page, &url, &to, facts),
+            Judged::Failed(fault) => {
                 self.settle(page, Settled::Failed(fault), &[], facts);
                 Ok(())
             }
-            Verdict::Retry => self.try_again(page, facts),
+            Judged::Retry => self.try_again(page, facts),
         }
     }
 
@@ -244,7 +273,7 @@ impl<P: Policy> Asker<P> {
         &mut self,
         page: PageId,
         mut facts: Facts,
-        found: &[page::Found],
+        found: &[page::FoundLink],
     ) -> Result<(), AskError> {
         let change = verdict::change(self.ledger.store().copy(page)?.as_ref(), &facts);
         facts.novel = !self.ledger.index().has_text(facts.text_hash);
@@ -340,11 +369,11 @@ impl<P: Policy> Asker<P> {
             return self.give_back(page, "", error.detail.clone());
         }
         match verdict {
-            Verdict::Failed(fault) => {
+            Judged::Failed(fault) => {
                 self.settle(page, Settled::Failed(fault), &[], facts);
                 Ok(())
             }
-            Verdict::Retry | Verdict::Fetched | Verdict::NotModified | Verdict::Moved(_) => {
+            Judged::Retry | Judged::Fetched | Judged::NotModified | Judged::Moved(_) => {
                 self.try_again(page, facts)
             }
         }
@@ -407,7 +436,13 @@ impl<P: Policy> Asker<P> {
         }
         let outside = self.plan.scope.check(url, u32::from(depth)).is_err();
         let host = self.ledger.host(self.now, host_of(url));
-        let refusal = if outside { None } else { self.judge(url) };
+        // What is away is for its own shard to judge.
+        let away = self.ledger.index().away(host).is_some();
+        let refusal = if outside || away {
+            None
+        } else {
+            self.judge(url)
+        };
         let (class, detail) = refusal
             .as_ref()
             .map_or(("", ""), |(class, detail)| (*class, detail.as_str()));

@@ -27,11 +27,14 @@ use crate::page::Context;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::receive::Report;
+use crate::shard::Post;
 use crate::show::SHOW_EVERY;
 use crate::silence::Waited;
 
 /// Reports taken in before anything else is done.
 const REPORTS_PER_TURN: usize = 256;
+/// How soon what other shards wait for is made durable.
+const CARRY_EVERY: Duration = Duration::from_millis(20);
 /// How often a full disk is tried again.
 const FULL_DISK_RETRY: Duration = Duration::from_secs(1);
 /// How much memory sorting the index at the end may take.
@@ -141,9 +144,16 @@ pub struct Crawl<P> {
     pub(crate) paused: Option<String>,
     /// What went wrong and is no reason to stop.
     pub(crate) warning: Option<String>,
+    /// Where this is one of several shards.
+    pub(crate) post: Option<Post>,
     /// Whether to go on; looked at while the crawl stands still.
     orders: Option<watch::Receiver<StopLevel>>,
+    /// What others want to be written.
+    notes: Option<mpsc::UnboundedReceiver<GivenNote>>,
 }
+
+/// A note for the journal from somebody who works beside the crawl: its kind and its bytes.
+pub type GivenNote = (String, Vec<u8>);
 
 impl<P: Policy> Crawl<P> {
     /// Takes a crawl over; must be called within a tokio runtime. Pages that were in flight when
@@ -204,9 +214,27 @@ impl<P: Policy> Crawl<P> {
             started: Instant::now(),
             paused: None,
             warning: None,
+            post: None,
             orders: None,
+            notes: None,
         };
         Ok((crawl, seen))
+    }
+
+    /// Writes the notes of somebody who works beside the crawl. Only one process writes a journal, and
+    /// within it only the owner of the ledger; who delivers events must note how far it is there.
+    #[must_use]
+    pub fn with_notes(mut self, notes: mpsc::UnboundedReceiver<GivenNote>) -> Self {
+        self.notes = Some(notes);
+        self
+    }
+
+    fn take_notes(&mut self) {
+        while let Some(Ok((kind, bytes))) =
+            self.notes.as_mut().map(mpsc::UnboundedReceiver::try_recv)
+        {
+            self.asker.note(&kind, &bytes);
+        }
     }
 
     /// Crawls until a goal, a budget, an end or `stop` says so.
@@ -215,15 +243,18 @@ impl<P: Policy> Crawl<P> {
         mut stop: watch::Receiver<StopLevel>,
     ) -> Result<Summary, CrawlError> {
         self.orders = Some(stop.clone());
+        self.take_notes();
         // That this process has the crawl is durable before it asks for anything: after a loss of
         // power the next one knows that hosts may have been asked.
         self.flush().await?;
         self.asker.ledger().store().syncer().sync()?;
+        self.carry(self.asker.ledger().store().end())?;
         let mut ending_since = None;
         loop {
             self.take_reports().await?;
             self.asker.pass(self.clock.moment());
             self.look_at_time(*stop.borrow());
+            self.take_notes();
             let turned = self.asker.turn()?;
             self.flush().await?;
             self.send();
@@ -239,6 +270,19 @@ impl<P: Policy> Crawl<P> {
             }
             self.wait(turned.wake, &mut stop).await?;
         }
+    }
+
+    /// Where reports for this crawl are put.
+    pub(crate) fn mailbox(&self) -> mpsc::UnboundedSender<Report> {
+        self.told.clone()
+    }
+
+    /// Carries to other shards what is durable.
+    fn carry(&mut self, durable: Position) -> Result<(), CrawlError> {
+        if let Some(post) = &mut self.post {
+            post.carry(self.asker.ledger(), durable)?;
+        }
+        Ok(())
     }
 
     /// What only a clock or an operator can end.
@@ -257,7 +301,10 @@ impl<P: Policy> Crawl<P> {
         wake: Option<Tick>,
         stop: &mut watch::Receiver<StopLevel>,
     ) -> Result<(), CrawlError> {
-        let nap = wake.map_or(SHOW_EVERY, |tick| self.clock.until(tick).min(SHOW_EVERY));
+        let mut nap = wake.map_or(SHOW_EVERY, |tick| self.clock.until(tick).min(SHOW_EVERY));
+        if self.has_to_carry() {
+            nap = nap.min(CARRY_EVERY);
+        }
         tokio::select! {
             biased;
             report = self.reports.recv() => {
@@ -369,9 +416,20 @@ impl<P: Policy> Crawl<P> {
         }
     }
 
+    /// Whether other shards wait for what is not durable yet.
+    fn has_to_carry(&self) -> bool {
+        let post = self.post.as_ref();
+        post.is_some_and(|post| post.has_more(self.asker.ledger()))
+    }
+
     fn sync_when_due(&mut self) {
         let every = self.asker.plan.sync_every;
         let store = self.asker.ledger().store();
+        let every = if self.has_to_carry() {
+            every.min(CARRY_EVERY)
+        } else {
+            every
+        };
         let due = store.end() > self.synced && self.last_sync.elapsed() >= every;
         if due && !self.keeper.is_busy() {
             self.last_sync = Instant::now();
@@ -394,7 +452,7 @@ impl<P: Policy> Crawl<P> {
         self.durable_fetches = fetches;
         // The note alone is no reason to sync again.
         self.synced = if is_idle { store.end() } else { until };
-        Ok(())
+        self.carry(until)
     }
 
     fn checkpoint_when_due(&mut self) -> Result<(), CrawlError> {
@@ -431,6 +489,7 @@ impl<P: Policy> Crawl<P> {
         let abandoned = self.asker.ledger().scheduler().ranking().in_flight_count();
         // What follows opens files.
         self.context.client.close_idle();
+        self.take_notes();
         self.asker.note_coverage();
         self.asker.note_slice();
         let stop = self.asker.stopped().unwrap_or(Stop::Told);
@@ -465,7 +524,7 @@ impl<P: Policy> Crawl<P> {
             gone: index.count(PageState::Gone),
             refused: index.count(PageState::Refused),
             tally: index.tally().clone(),
-            coverage: ledger.coverage(),
+            coverage: self.asker.coverage(),
             running: self.started.elapsed(),
             abandoned,
             waited: self.asker.waited(),

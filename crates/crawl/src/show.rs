@@ -55,7 +55,7 @@ impl<P: Policy> Asker<P> {
             hosts: tally.hosts.iter().filter(|host| host.pages > 0).count() as u64,
             statuses: tally.statuses,
             failed: index.count(PageState::Gone) + index.count(PageState::Refused),
-            coverage: self.ledger.coverage(),
+            coverage: self.coverage(),
             slice: self.slice_note(),
             past_slices: self.past_slices.iter().copied().collect(),
             trouble: self.trouble.clone(),

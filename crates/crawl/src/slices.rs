@@ -42,6 +42,13 @@ impl<P: Policy> Asker<P> {
             return Ok(());
         }
         self.begin_slice();
+        // A last slice without anything to spend is over at once: nothing would wake the crawl to end
+        // it, and it would seem that nothing is left to do.
+        let slice = self.ledger.spending().slice();
+        if self.pacing.as_ref().is_some_and(|it| it.is_last(slice)) {
+            self.end_slice();
+            self.stop = Some(Stop::Rounds);
+        }
         Ok(())
     }
 

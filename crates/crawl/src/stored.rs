@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use turnstone_fetch::html::{PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::urls::KeyOptions;
+use turnstone_fetch::wall::Wall;
 use turnstone_fetch::{
     ErrorClass, Limits, Protocol, Redirect, Response, Timings, Truncation, TruncationMark, Url,
 };
@@ -18,7 +19,7 @@ use turnstone_frontier::Fault;
 use turnstone_pagestore::{Facts, Keyer, warc};
 
 use crate::page::{Reading, list_hash, read_response};
-use crate::verdict::{Answered, Verdict, of_answer};
+use crate::verdict::{Answered, Judged, of_answer};
 
 /// The most header lines that are read.
 const HEADERS_MAX: usize = 1000;
@@ -115,6 +116,11 @@ impl AnswerReader {
         if !detail.is_empty() {
             facts.detail = detail;
         }
+        let meaning = if facts.class.starts_with(Wall::CLASS) {
+            Meaning::Failed(Fault::Refused)
+        } else {
+            meaning
+        };
         ReadAnswer {
             meaning,
             facts,
@@ -210,11 +216,11 @@ fn judge(url: &Url, response: &Response) -> (Meaning, String, String) {
 fn meaning(answered: &Answered<'_>) -> (Meaning, String, String) {
     let (verdict, class, detail, _) = of_answer(answered);
     let meaning = match verdict {
-        Verdict::Fetched => Meaning::Fetched,
-        Verdict::NotModified => Meaning::NotModified,
-        Verdict::Moved(to) => Meaning::Moved(to),
-        Verdict::Failed(fault) => Meaning::Failed(fault),
-        Verdict::Retry => Meaning::Failed(Fault::Unknown),
+        Judged::Fetched => Meaning::Fetched,
+        Judged::NotModified => Meaning::NotModified,
+        Judged::Moved(to) => Meaning::Moved(to),
+        Judged::Failed(fault) => Meaning::Failed(fault),
+        Judged::Retry => Meaning::Failed(Fault::Unknown),
     };
     (meaning, class, detail)
 }

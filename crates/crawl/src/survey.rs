@@ -180,21 +180,21 @@ impl<P: Policy> Asker<P> {
         }
         let head = method == Method::Head;
         let seen = match (&verdict, &answer.redirect) {
-            (verdict::Verdict::Moved(_), Redirect::To { url: to, .. }) => {
+            (verdict::Judged::Moved(_), Redirect::To { url: to, .. }) => {
                 facts.detail = to.as_str().to_owned();
                 PageFacts::of_status(&url, to, 200)
             }
-            (verdict::Verdict::Fetched, _) => answer.soft.map_or_else(
+            (verdict::Judged::Fetched, _) => answer.soft.map_or_else(
                 || PageFacts::of_status(&url, &url, answer.status),
                 |soft| *soft,
             ),
-            (verdict::Verdict::Failed(Fault::Gone), _) => {
+            (verdict::Judged::Failed(Fault::Gone), _) => {
                 self.settle(page, Settled::Failed(Fault::Gone), &[], facts);
                 return Ok(());
             }
             // Many servers refuse HEAD in many ways: a body is the better question.
             _ if head => return self.needs(page, Need::Body, facts),
-            (verdict::Verdict::Retry, _) => return self.try_again(page, facts),
+            (verdict::Judged::Retry, _) => return self.try_again(page, facts),
             _ => {
                 self.settle(page, Settled::Failed(Fault::Refused), &[], facts);
                 return Ok(());

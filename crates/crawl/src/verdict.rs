@@ -10,7 +10,7 @@ use crate::mood::Answer;
 
 /// What an answer means for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Judged {
     /// It came.
     Fetched,
     /// The copy we have is still current.
@@ -36,7 +36,7 @@ pub(crate) struct Answered<'a> {
 }
 
 /// What an answer means: for the page, in one word, in words, for the host.
-pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, Answer) {
+pub(crate) fn of_answer(answered: &Answered<'_>) -> (Judged, String, String, Answer) {
     let Answered {
         status,
         redirect,
@@ -52,7 +52,7 @@ pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, An
     {
         let detail = format!("the body broke off ({})", cause.as_str());
         return (
-            Verdict::Retry,
+            Judged::Retry,
             "broke-off".into(),
             detail,
             Answer::Unreachable,
@@ -60,13 +60,13 @@ pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, An
     }
     match (status, redirect) {
         (304, _) if *conditional => (
-            Verdict::NotModified,
+            Judged::NotModified,
             "not-modified".into(),
             String::new(),
             good,
         ),
         (304, _) => (
-            Verdict::Retry,
+            Judged::Retry,
             http(),
             "not modified, though nothing was asked".into(),
             good,
@@ -74,39 +74,50 @@ pub(crate) fn of_answer(answered: &Answered<'_>) -> (Verdict, String, String, An
         (200..=299, _) => {
             let cut =
                 truncation.map_or(String::new(), |_| "cut at the longest body allowed".into());
-            (Verdict::Fetched, "ok".into(), cut, good)
+            (Judged::Fetched, "ok".into(), cut, good)
         }
         (_, Redirect::To { url, downgrade }) => {
             let detail = if *downgrade { "from https to http" } else { "" };
             (
-                Verdict::Moved(url.clone()),
+                Judged::Moved(url.clone()),
                 "redirect".into(),
                 detail.into(),
                 good,
             )
         }
         (_, Redirect::Refused(why)) => {
-            let failed = Verdict::Failed(Fault::Refused);
+            let failed = Judged::Failed(Fault::Refused);
             (failed, "redirect-refused".into(), why.to_string(), good)
         }
-        (404 | 410, _) => (Verdict::Failed(Fault::Gone), http(), String::new(), good),
+        (404 | 410, _) => (Judged::Failed(Fault::Gone), http(), String::new(), good),
         (429 | 503, _) => (
-            Verdict::Retry,
+            Judged::Retry,
             http(),
             String::new(),
             Answer::Busy(*retry_after),
         ),
-        (408 | 425, _) => (Verdict::Retry, http(), String::new(), Answer::Unreachable),
+        (408 | 425, _) => (Judged::Retry, http(), String::new(), Answer::Unreachable),
         (500..=599, _) => {
             let mood = retry_after.map_or(Answer::Error, |asked| Answer::Busy(Some(asked)));
-            (Verdict::Retry, http(), String::new(), mood)
+            (Judged::Retry, http(), String::new(), mood)
         }
-        _ => (Verdict::Failed(Fault::Refused), http(), String::new(), good),
+        _ => (Judged::Failed(Fault::Refused), http(), String::new(), good),
+    }
+}
+
+/// What an answer means that is a wall before the page: nobody knows what is behind it, and nothing of it
+/// is the page. What may pass (429, 503) is asked for again as any such answer is.
+pub(crate) fn behind_wall(judged: Judged) -> Judged {
+    match judged {
+        Judged::Retry => Judged::Retry,
+        Judged::Fetched | Judged::NotModified | Judged::Moved(_) | Judged::Failed(_) => {
+            Judged::Failed(Fault::Refused)
+        }
     }
 }
 
 /// What a failure means for the page and for the host.
-pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
+pub(crate) fn of_error(error: &FetchError) -> (Judged, Option<Answer>) {
     use ErrorClass::{
         BodyLimit, ConnectFailed, ConnectRefused, ConnectTimeout, ContactMissing, Disconnect,
         DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, OutOfFiles, Protocol, StaleConnection,
@@ -115,16 +126,16 @@ pub(crate) fn of_error(error: &FetchError) -> (Verdict, Option<Answer>) {
     };
     match error.class {
         UrlRefused | UrlTooLong | GuardRefused | ContactMissing => {
-            (Verdict::Failed(Fault::Refused), None)
+            (Judged::Failed(Fault::Refused), None)
         }
-        DnsNxdomain => (Verdict::Failed(Fault::Gone), None),
+        DnsNxdomain => (Judged::Failed(Fault::Gone), None),
         TlsExpired | TlsWrongHost | TlsUnknownIssuer | TlsBadCertificate | HeaderLimit
-        | BodyLimit | Protocol => (Verdict::Failed(Fault::Refused), Some(Answer::Error)),
+        | BodyLimit | Protocol => (Judged::Failed(Fault::Refused), Some(Answer::Error)),
         DnsFailure | ConnectRefused | ConnectTimeout | ConnectFailed | TlsHandshake
         | TlsTimeout | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
-            (Verdict::Retry, Some(Answer::Unreachable))
+            (Judged::Retry, Some(Answer::Unreachable))
         }
-        OutOfFiles | StaleConnection => (Verdict::Retry, None),
+        OutOfFiles | StaleConnection => (Judged::Retry, None),
     }
 }
 
@@ -204,8 +215,8 @@ mod tests {
             took: Duration::ZERO,
         };
         let verdict = |mark| of_answer(&answered(mark)).0;
-        assert_eq!(verdict(TruncationMark::Disconnect), Verdict::Retry);
-        assert_eq!(verdict(TruncationMark::Time), Verdict::Retry);
-        assert_eq!(verdict(TruncationMark::Length), Verdict::Fetched);
+        assert_eq!(verdict(TruncationMark::Disconnect), Judged::Retry);
+        assert_eq!(verdict(TruncationMark::Time), Judged::Retry);
+        assert_eq!(verdict(TruncationMark::Length), Judged::Fetched);
     }
 }

@@ -28,7 +28,7 @@ impl Since {
 /// Which events are wanted; all of them, unless it says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// These kinds; empty for all.
+    /// These kinds; empty for all but `alive`, which is no news.
     pub kinds: Vec<Kind>,
     /// These hosts and those below them; empty for all.
     pub hosts: Vec<String>,
@@ -43,7 +43,7 @@ impl Filter {
             let below = event.host.strip_suffix(wanted.as_str());
             below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
         };
-        (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+        ((self.kinds.is_empty() && event.kind != Kind::Alive) || self.kinds.contains(&event.kind))
             && (self.hosts.is_empty() || self.hosts.iter().any(host))
             && match self.since {
                 None => true,

@@ -20,10 +20,16 @@
 //! A page that only a list of an old crawl names was there by hearsay: that it is gone is an event,
 //! and the first copy of it is `new`.
 //!
-//! Cost: O(links) an outcome, and about 80 bytes a known page.
+//! With [`Fold::with_alive`] a page that a survey finds alive is told of, too: no news, but what the
+//! survey was made for.
+//!
+//! Cost: O(links) an outcome, and [`PAGE_BYTES`] a known page.
 
 use turnstone_frontier::{Change, Fault, HostId, PageId, Tick};
 use turnstone_pagestore::{Entry, Outcome, Position, Settled};
+
+/// What is kept of a known page.
+pub const PAGE_BYTES: usize = size_of::<Known>();
 
 /// The class of a page that a survey found alive: its body was not read.
 const ALIVE: &str = "alive";
@@ -43,17 +49,20 @@ pub enum Kind {
     Refused,
     /// It is there again.
     Back,
+    /// A survey found it as it was. Told only to those who ask for it.
+    Alive,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::New,
         Self::Changed,
         Self::Gone,
         Self::Moved,
         Self::Refused,
         Self::Back,
+        Self::Alive,
     ];
 
     /// In one word.
@@ -65,6 +74,7 @@ impl Kind {
             Self::Moved => "moved",
             Self::Refused => "refused",
             Self::Back => "back",
+            Self::Alive => "alive",
         }
     }
 }
@@ -119,9 +129,19 @@ pub struct Fold {
     /// The wall clock and the tick when the last process took over.
     session: (u64, Tick),
     question: String,
+    /// Whether pages that a survey found as they were are told of.
+    tells_alive: bool,
 }
 
 impl Fold {
+    /// A fold that also tells of pages that a survey found as they were.
+    pub fn with_alive() -> Self {
+        Self {
+            tells_alive: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes in one entry; says whether it is an event.
     pub fn apply(&mut self, at: Position, tick: Tick, entry: &Entry<'_>) -> Option<Noted> {
         match entry {
@@ -130,7 +150,9 @@ impl Fold {
                 // What was found before a kill and never explained stays so.
                 self.unexplained = self.pages.len();
             }
-            Entry::Host { name, .. } => self.hosts.push((*name).to_owned()),
+            Entry::Host { name, .. } | Entry::Away { name, .. } => {
+                self.hosts.push((*name).to_owned());
+            }
             Entry::Plan { question, .. } | Entry::Round { question, .. } => {
                 self.question = (*question).to_owned();
             }
@@ -199,13 +221,15 @@ impl Fold {
             0 => self.wall_ms(tick),
             wall_ms => wall_ms,
         };
+        let alive = self.tells_alive.then_some(Kind::Alive);
         let known = &mut self.pages[outcome.page.index()];
         let before = known.standing;
         let (now, kind) = match (before, outcome.settled) {
             (Never, Settled::Fetched(_)) if facts.hearsay => (Heard, None),
             (_, Settled::Fetched(_)) if facts.hearsay => (before, None),
-            (Never | Heard, Settled::Fetched(_)) if facts.class == ALIVE => (Heard, None),
+            (Never | Heard, Settled::Fetched(_)) if facts.class == ALIVE => (Heard, alive),
             (Never | Heard, Settled::Fetched(_)) => (There, Some(Kind::New)),
+            (There, Settled::Fetched(_)) if facts.class == ALIVE => (There, alive),
             (There, Settled::Fetched(Change::Changed)) => (There, Some(Kind::Changed)),
             (There, Settled::Fetched(_)) => (There, None),
             (Gone | Moved(_) | Refused, Settled::Fetched(_)) => (There, Some(Kind::Back)),

@@ -15,6 +15,7 @@
 //! | `stream` | the journal as it grows |
 //! | `filter` | which events are wanted |
 //! | `diff` | what differs between two texts, for people |
+//! | `forecast` | what watching will cost and bring, by the past |
 //! | `form` | an event as JSON, as a line, as an Atom feed |
 //!
 //! Not here: policies, HTTP, the clock, the terminal.
@@ -22,11 +23,13 @@
 mod diff;
 mod filter;
 mod fold;
+mod forecast;
 mod form;
 mod stream;
 
 pub use diff::{DiffLine, Piece, Side, diff, diff_json, diff_rows, diff_text};
 pub use filter::{Filter, Since};
-pub use fold::{Fold, Kind, Noted};
+pub use fold::{Fold, Kind, Noted, PAGE_BYTES};
+pub use forecast::{ChangeHistory, Forecast};
 pub use form::{atom, json, markup, plain};
 pub use stream::{SiteEvent, Stream, Why};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use turnstone_frontier::{Arm, PageId};
 use turnstone_pagestore::journal::{Access, Journal};
-use turnstone_pagestore::{Entry, Position, Reader, Store, StoreError};
+use turnstone_pagestore::{DURABLE, Entry, Position, Reader, Store, StoreError};
 
 use crate::fold::{Fold, Kind, Noted};
 
@@ -83,6 +83,7 @@ pub struct Stream {
     name: String,
     fold: Fold,
     at: Position,
+    durable: Position,
 }
 
 impl Stream {
@@ -96,7 +97,15 @@ impl Stream {
             name: format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
             fold: Fold::default(),
             at: Position::FIRST,
+            durable: Position::FIRST,
         })
+    }
+
+    /// Also tells of pages that a survey found as they were; to be said before the first pull.
+    #[must_use]
+    pub fn with_alive(mut self) -> Self {
+        self.fold = Fold::with_alive();
+        self
     }
 
     /// The crawl's own name, with which all ids begin.
@@ -109,6 +118,11 @@ impl Stream {
         self.at
     }
 
+    /// Up to where everything is durable, as the journal itself says in what was read of it.
+    pub fn durable(&self) -> Position {
+        self.durable
+    }
+
     /// Hands on every event written since the last call; stops early when it says so. Events that begin
     /// before `from` are folded and not told.
     pub fn pull<E: From<StoreError>>(
@@ -119,6 +133,14 @@ impl Stream {
         let journal = Journal::open(&self.path, Access::Read)?;
         let mut scan = journal.scan(self.at);
         while let Some((at, tick, entry)) = scan.next()? {
+            if let Entry::Note {
+                kind: DURABLE,
+                bytes,
+            } = &entry
+                && let Ok(until) = <[u8; 8]>::try_from(*bytes)
+            {
+                self.durable = self.durable.max(Position(u64::from_le_bytes(until)));
+            }
             let noted = self.fold.apply(at, tick, &entry);
             let said = match (noted, &entry) {
                 (Some(noted), Entry::Outcome(outcome)) if at >= from => {

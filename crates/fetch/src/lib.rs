@@ -52,6 +52,7 @@ pub mod soft404;
 mod tls;
 mod turn;
 mod validators;
+pub mod wall;
 mod wire;
 mod xml;
 
@@ -73,9 +74,9 @@ pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRef
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
 pub use room::Room;
 pub use shortfall::{Shortfall, ShortfallCause};
-pub use tls::{Tls, TlsError, Verification};
+pub use tls::{Tls, TlsError, Verification, certificates_of};
 pub use turn::{Spacing, Turn};
 pub use turnstone_urls as urls;
-pub use turnstone_urls::{scope, traps};
+pub use turnstone_urls::{list, scope, traps};
 pub use url::Url;
 pub use validators::Validators;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -45,6 +46,16 @@ pub struct TlsError {
     pub number: usize,
     /// What is wrong with it.
     pub detail: String,
+}
+
+/// The certificates of a PEM file, in DER; says what is wrong where there are none.
+pub fn certificates_of(pem: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = read.map_err(|error| format!("not a PEM file of certificates: {error}"))?;
+    if found.is_empty() {
+        return Err("holds no certificate in PEM".to_owned());
+    }
+    Ok(found.into_iter().map(|one| one.as_ref().to_vec()).collect())
 }
 
 impl Tls {

@@ -119,6 +119,9 @@ pub trait Ends {
 pub struct Coverage {
     /// At least this much is in the store. Rounded down.
     pub guaranteed: u64,
+    /// At least this much is in the store, with the confidence that was asked for; never less than is
+    /// guaranteed. Nothing where none was asked for.
+    pub certified: Option<u64>,
     /// At most this much is in the store as it is now: the rest surely lies at pages that are known
     /// and not stored. Rounded up. It grows again when more is fetched.
     pub possible: u64,
@@ -187,6 +190,7 @@ impl Coverage {
         let one = |mass: u128| u64::try_from(mass).map_or(Self::ONE, |mass| mass.min(Self::ONE));
         Self {
             guaranteed: one(sum.covered.saturating_sub(sum.doubt)),
+            certified: None,
             possible: Self::ONE - one(sum.missing.saturating_sub(sum.doubt)),
             stuck: one(sum.stuck.saturating_sub(sum.doubt)),
             goal,
@@ -199,6 +203,7 @@ impl Default for Coverage {
     fn default() -> Self {
         Self {
             guaranteed: 0,
+            certified: None,
             possible: Self::ONE,
             stuck: 0,
             goal: 0,
@@ -210,9 +215,10 @@ impl Coverage {
     /// The whole of it.
     pub const ONE: u64 = 1 << 62;
 
-    /// The goal is proven: nothing more needs to be fetched.
+    /// The goal is proven, or certified with the confidence that was asked for: nothing more needs to be
+    /// fetched.
     pub fn met(&self) -> bool {
-        self.guaranteed >= self.goal
+        self.guaranteed.max(self.certified.unwrap_or(0)) >= self.goal
     }
 
     /// Fetching on cannot prove the goal: too much is stuck.
@@ -222,14 +228,12 @@ impl Coverage {
 
     /// The guarantee as a fraction, never more than was proven.
     pub fn guaranteed_fraction(&self) -> f64 {
-        // ONE is a power of two, so only the conversion to 53 bits rounds.
-        let nearest = self.guaranteed as f64;
-        let below = if nearest as u64 > self.guaranteed {
-            nearest.next_down()
-        } else {
-            nearest
-        };
-        below / Self::ONE as f64
+        fraction_below(self.guaranteed)
+    }
+
+    /// What is certified as a fraction, never more than that; nothing where no confidence was asked for.
+    pub fn certified_fraction(&self) -> Option<f64> {
+        self.certified.map(fraction_below)
     }
 
     /// What is possible as a fraction, never less than that.
@@ -242,6 +246,17 @@ impl Coverage {
         };
         above / Self::ONE as f64
     }
+}
+
+fn fraction_below(mass: u64) -> f64 {
+    // ONE is a power of two, so only the conversion to 53 bits rounds.
+    let nearest = mass as f64;
+    let below = if nearest as u64 > mass {
+        nearest.next_down()
+    } else {
+        nearest
+    };
+    below / Coverage::ONE as f64
 }
 
 /// What is known of pages beside events, wherever it is kept. A policy is lent it and keeps none.

@@ -61,6 +61,21 @@ impl<'a, P: Policy> Replay<'a, P> {
         }
     }
 
+    /// Goes on from a scheduler that was saved when no request was open, with a policy made for it.
+    pub fn resume(
+        start: Start<'a>,
+        policy: P,
+        saved: &mut dyn std::io::Read,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            graph: start.graph,
+            alive: &[],
+            unknown: &[],
+            scheduler: Scheduler::restore(policy, saved)?,
+            requests: Requests::new(start.politeness),
+        })
+    }
+
     /// The same, but some pages are gone: `alive` is by page.
     #[must_use]
     pub fn with_fates(mut self, alive: &'a [bool]) -> Self {

@@ -79,7 +79,7 @@ pub struct Budget {
 
 /// What a crawl has done, and what is under way. What was imported cost no request and does not
 /// count.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     /// Pages stored.
     pub pages: u64,

@@ -19,6 +19,7 @@ use turnstone_pagestore::{
 use turnstone_urls::Url;
 use turnstone_urls::traps::OverBudget;
 
+use crate::exchange::{CrossError, host_of_name};
 use crate::scope::Flips;
 use crate::spending::Spending;
 use crate::state::{Place, State, Told};
@@ -32,16 +33,16 @@ const MAGIC: [u8; 8] = *b"TSLEDGR1";
 /// A crawl.
 #[derive(Debug)]
 pub struct Ledger<P> {
-    store: Store,
+    pub(crate) store: Store,
     terms: Terms,
-    state: State<P>,
+    pub(crate) state: State<P>,
     /// Pages in flight that the policy drew at random, with their chances.
     chances: BTreeMap<PageId, Chance>,
 }
 
 /// A crawl as those see it who only look.
 #[derive(Debug)]
-pub struct Seen<P> {
+pub struct Folded<P> {
     /// The scheduler, which knows pages by the numbers of the view.
     pub scheduler: Scheduler<P>,
     /// The numbers.
@@ -80,6 +81,18 @@ pub enum LedgerError {
         /// What was decided now.
         decided: String,
     },
+    /// What crossed between shards is not what this crawl can have sent or received.
+    #[error(transparent)]
+    Cross(#[from] CrossError),
+    /// The crawl is cut into shards, and others count on what was sent.
+    #[error(
+        "shard {shard} was begun with another policy, goal, scope or set of seeds: a crawl that is cut \
+         into shards keeps them; begin another in a new directory"
+    )]
+    Replanned {
+        /// The shard.
+        shard: u32,
+    },
 }
 
 impl<P: Policy> Ledger<P> {
@@ -100,6 +113,9 @@ impl<P: Policy> Ledger<P> {
         let read = before.and_then(Terms::read);
         let same = read.as_ref() == Some(&terms) && before.is_some_and(|plan| plan.seeds == seeds);
         if anew || !same {
+            if let (Some((shard, _)), Some(_)) = (store.index().shard(), before) {
+                return Err(LedgerError::Replanned { shard });
+            }
             opened.replanned = true;
             if read.is_none_or(|before| before.scope != terms.scope) {
                 opened.flips = flips(&store)?;
@@ -133,9 +149,9 @@ impl<P: Policy> Ledger<P> {
         store: &Store,
         terms: &Terms,
         make: impl Fn() -> P,
-    ) -> Result<Seen<P>, LedgerError> {
+    ) -> Result<Folded<P>, LedgerError> {
         let (state, exact) = fold(store, terms, make)?;
-        Ok(Seen {
+        Ok(Folded {
             scheduler: state.scheduler,
             view: state.view,
             exact,
@@ -144,9 +160,9 @@ impl<P: Policy> Ledger<P> {
 
     /// Folds a journal from its first entry and insists that every hand-out since the plan is decided
     /// again.
-    pub fn replay(store: &Store, terms: &Terms, policy: P) -> Result<Seen<P>, LedgerError> {
+    pub fn replay(store: &Store, terms: &Terms, policy: P) -> Result<Folded<P>, LedgerError> {
         let state = from_plan(store, terms, policy)?;
-        Ok(Seen {
+        Ok(Folded {
             scheduler: state.scheduler,
             view: state.view,
             exact: true,
@@ -154,10 +170,10 @@ impl<P: Policy> Ledger<P> {
     }
 
     /// Folds a journal for a policy that made none of the recorded decisions: all is news to it.
-    pub fn news(store: &Store, terms: &Terms, policy: P) -> Result<Seen<P>, LedgerError> {
+    pub fn news(store: &Store, terms: &Terms, policy: P) -> Result<Folded<P>, LedgerError> {
         let state = State::new(policy, terms.past);
         let state = run(store, terms, state, Position::FIRST, |_| Told::AsNews)?;
-        Ok(Seen {
+        Ok(Folded {
             scheduler: state.scheduler,
             view: state.view,
             exact: false,
@@ -232,7 +248,7 @@ impl<P: Policy> Ledger<P> {
 
     /// The host of a name, numbered now if it is new.
     pub fn host(&mut self, tick: Tick, name: &str) -> HostId {
-        self.store.host(tick, name)
+        host_of_name(&mut self.store, tick, name)
     }
 
     /// Writes something down for those who look at the crawl later.
@@ -351,7 +367,8 @@ fn fold<P: Policy>(
         return Ok((state, true));
     }
     match from_plan(store, terms, make()) {
-        Err(LedgerError::Differs { .. }) => {}
+        // Others count on what a shard sent: it cannot be told otherwise.
+        Err(LedgerError::Differs { .. }) if store.index().shard().is_none() => {}
         other => return Ok((other?, true)),
     }
     let state = State::new(make(), terms.past);
@@ -379,7 +396,7 @@ fn restore<P: Policy>(store: &Store, make: impl Fn() -> P) -> Option<(Position, 
         if magic != MAGIC || Position(plan) != plan_at(store) {
             return Err(io::Error::other("another plan"));
         }
-        State::restore(make(), &mut bytes)
+        State::restore(make(), store.index().shard().is_some(), &mut bytes)
     })();
     // A checkpoint is a shortcut: whatever is wrong with it, the journal is there.
     Some((from, read.ok()?))

@@ -18,6 +18,9 @@
 //! Not here: clocks (`tick` is an argument), threads, HTTP, the terminal, and which policy runs.
 
 mod budgets;
+mod crossings;
+mod exchange;
+mod joint;
 mod ledger;
 mod notes;
 mod patterns;
@@ -31,7 +34,10 @@ mod troubles;
 mod view;
 
 pub use budgets::{Allowance, Budget, Spent, Stop, Until};
-pub use ledger::{Ledger, LedgerError, Opened, Seen, adopt};
+pub use crossings::Crossings;
+pub use exchange::{CrossError, cut};
+pub use joint::{Joint, Standing};
+pub use ledger::{Folded, Ledger, LedgerError, Opened, adopt};
 pub use notes::{CoverageNote, STOP_NOTE, SliceNote};
 pub use scope::{Flips, flips};
 pub use seeds::sow;

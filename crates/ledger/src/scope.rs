@@ -20,14 +20,18 @@ pub struct Flips {
     pub outside: Vec<PageId>,
 }
 
-/// What a scope changes of a crawl. Seeds were named: they belong to the crawl whatever its scope.
+/// What a scope changes of a crawl. Seeds were named: they belong to the crawl whatever its scope, but
+/// for those that its exclude list names.
 pub fn flips(store: &Store, scope: &Scope) -> Result<Flips, StoreError> {
     let mut flips = Flips::default();
     let index = store.index();
     for page in (0..index.page_count()).map(PageId::from_index) {
         let url = Url::parse(&store.url(page)?);
-        let belongs = index.is_seed(page)
-            || url.is_ok_and(|url| scope.check(&url, u32::from(index.depth(page))).is_ok());
+        let belongs = match url {
+            Ok(url) if index.is_seed(page) => !scope.is_listed_out(&url),
+            Ok(url) => scope.check(&url, u32::from(index.depth(page))).is_ok(),
+            Err(_) => index.is_seed(page),
+        };
         match (belongs, index.is_outside(page)) {
             (true, true) => flips.inside.push(page),
             (false, false) => flips.outside.push(page),

@@ -1,5 +1,6 @@
 //! Sowing: the pages a crawl starts from.
 
+use crate::exchange::host_of_name;
 use turnstone_frontier::{PageId, Tick};
 use turnstone_pagestore::{NewPage, Store};
 use turnstone_urls::{KeyOptions, Url, canonical_key, host_of};
@@ -17,7 +18,7 @@ pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> V
             }
             continue;
         }
-        let host = store.host(tick, host_of(url));
+        let host = host_of_name(store, tick, host_of(url));
         store.add(
             tick,
             NewPage {

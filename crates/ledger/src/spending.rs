@@ -45,6 +45,11 @@ impl Spending {
         self.hosts.get(&host).copied().unwrap_or(0)
     }
 
+    /// The hosts that were asked for no page of theirs, and have not answered.
+    pub fn visited(&self) -> impl Iterator<Item = HostId> + '_ {
+        self.visits.keys().copied()
+    }
+
     /// Counts one entry; `question` is that of the rounds which are slices here.
     pub(crate) fn apply(&mut self, index: &Index, question: &str, tick: Tick, entry: &Entry<'_>) {
         let elsewhere = self.elsewhere.take();

@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use turnstone_frontier::{
-    Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Restore, Save, Scheduler, Tick,
-    Visit,
+    Crossing, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Restore, Save,
+    Scheduler, Tick, Visit,
 };
 use turnstone_pagestore::{Entry, Hint, Outcome, Position, Settled, Store};
 use turnstone_urls::Url;
 use turnstone_urls::traps::OverBudget;
 
+use crate::crossings::Crossings;
 use crate::ledger::LedgerError;
 use crate::patterns::Patterns;
 use crate::spending::Spending;
@@ -60,6 +61,8 @@ pub struct State<P> {
     delay_ms: u64,
     /// How many entries were applied.
     pub(crate) entries: u64,
+    /// What crossed between this shard and others, where the crawl is cut.
+    pub(crate) crossings: Option<Crossings>,
     links: Vec<PageId>,
     room: RefCell<Vec<PageId>>,
 }
@@ -86,6 +89,7 @@ impl<P: Policy> State<P> {
             addresses: BTreeMap::new(),
             delay_ms: Politeness::default().delay_ms,
             entries: 0,
+            crossings: None,
             links: Vec::new(),
             room: RefCell::default(),
         }
@@ -132,7 +136,13 @@ impl<P: Policy> State<P> {
                     self.view.leave_out();
                 } else {
                     let seed = *seed || store.index().is_late_seed(*page);
-                    self.found((*page, *host), seed, !refused.0.is_empty(), (tick, links));
+                    let here = store.index().away(*host).is_none();
+                    let refused = here && !refused.0.is_empty();
+                    self.found((*page, *host), seed, refused, (tick, links));
+                    if let (false, Some(page)) = (here, self.view.inner(*page)) {
+                        let event = Event::Crossed(Crossing::Away { page });
+                        self.observe(&event, tick, links);
+                    }
                 }
             }
             Entry::HandOut { page } => match told {
@@ -183,7 +193,16 @@ impl<P: Policy> State<P> {
                     self.observe(&Event::Hinted { page, by }, tick, links);
                 }
             }
+            Entry::Cut { shard, shards } => {
+                self.crossings = Some(Crossings::new(*shard, *shards));
+                self.observe(&Event::Crossed(Crossing::Cut), tick, links);
+            }
+            Entry::Sent { lane, bytes } => {
+                self.sent(store, (*lane, bytes), (place, links))?;
+            }
+            Entry::Received { bytes } => self.received(store, bytes, (tick, links))?,
             Entry::Page { .. }
+            | Entry::Away { .. }
             | Entry::Round { .. }
             | Entry::Host { .. }
             | Entry::Robots { .. }
@@ -191,6 +210,7 @@ impl<P: Policy> State<P> {
             | Entry::Starved
             | Entry::Note { .. } => {}
         }
+        self.mourn(store);
         Ok(())
     }
 
@@ -212,7 +232,7 @@ impl<P: Policy> State<P> {
         }
     }
 
-    fn observe(&mut self, event: &Event<'_>, tick: Tick, links: &dyn Links) {
+    pub(crate) fn observe(&mut self, event: &Event<'_>, tick: Tick, links: &dyn Links) {
         let known = Viewed {
             view: &self.view,
             links,
@@ -262,8 +282,10 @@ impl<P: Policy> State<P> {
             self.count_pattern(store, terms, page, fetched && facts.novel);
         }
         let mut first = false;
+        // A stored page that the scope leaves out does not exist for the policy, as in a crawl.
         if fetched
             && terms.past != Past::All
+            && !store.index().is_outside(page)
             && let Some(page) = self.view.join(page)
         {
             first = true;
@@ -369,10 +391,15 @@ impl<P: Policy> State<P> {
         self.spending.save(out)?;
         self.addresses.save(out)?;
         self.delay_ms.save(out)?;
-        self.scheduler.save(out)
+        self.scheduler.save(out)?;
+        // Nothing where nothing is cut: checkpoints of whole crawls stay what they were.
+        match &self.crossings {
+            Some(crossings) => crossings.save(out),
+            None => Ok(()),
+        }
     }
 
-    pub(crate) fn restore(policy: P, from: &mut dyn io::Read) -> io::Result<Self> {
+    pub(crate) fn restore(policy: P, cut: bool, from: &mut dyn io::Read) -> io::Result<Self> {
         Ok(Self {
             view: Restore::restore(from)?,
             patterns: Restore::restore(from)?,
@@ -381,6 +408,10 @@ impl<P: Policy> State<P> {
             addresses: Restore::restore(from)?,
             delay_ms: Restore::restore(from)?,
             scheduler: Scheduler::restore(policy, from)?,
+            crossings: match cut {
+                true => Some(Restore::restore(from)?),
+                false => None,
+            },
             entries: 0,
             links: Vec::new(),
             room: RefCell::default(),

@@ -43,13 +43,14 @@ impl View {
         self.partial = true;
     }
 
-    /// The stored pages of a crawl, numbered in the order they were first fetched.
+    /// The stored pages of a crawl that are in scope, numbered in the order they were first fetched.
     pub fn stored(store: &Store) -> Result<Self, StoreError> {
         let mut view = Self::of_some();
         let mut scan = store.scan(Position::FIRST);
         while let Some((_, _, entry)) = scan.next()? {
             if let Entry::Outcome(outcome) = entry
                 && let Settled::Fetched(_) = outcome.settled
+                && !store.index().is_outside(outcome.page)
             {
                 view.join(outcome.page);
             }

@@ -7,10 +7,10 @@
 
 use turnstone_frontier::PageId;
 
-use crate::entry::Settled;
 use crate::error::StoreError;
 use crate::facts::{Capture, Facts};
 use crate::journal::Position;
+use crate::outcome::Settled;
 use crate::store::Store;
 
 impl Store {

@@ -4,13 +4,12 @@
 //! keeps positions. Links are written in the order of the page, each as its difference to the one
 //! before.
 
-use turnstone_frontier::{Change, Event, Fault, HostId, PageId, Tick, Visit};
+use turnstone_frontier::{HostId, PageId, Tick, Visit};
 
 use crate::bytes::{Cursor, Malformed, Put as _};
-use crate::facts::Facts;
-use crate::journal::Position;
 use crate::keys::Key;
-use crate::links::{Links, checked_links, read_links};
+use crate::links::{Links, checked_links};
+use crate::outcome::{OUTCOME, Outcome};
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +104,36 @@ pub enum Entry<'a> {
     /// Nothing that is ranked can be asked for, for a while: the policy is to rank what it has left
     /// out so far.
     Starved,
+    /// This journal is that of one shard of a crawl. It stands first.
+    Cut {
+        /// The shard.
+        shard: u32,
+        /// How many there are.
+        shards: u32,
+    },
+    /// A host was named that belongs to another shard: its pages are away. Like [`Self::Host`], and in one
+    /// entry: cut off between two, it would be taken for a host of this shard. Whose it is stands here so
+    /// that another list of public suffixes changes nothing that is known.
+    Away {
+        /// The host.
+        host: HostId,
+        /// Its name.
+        name: &'a str,
+        /// The shard.
+        shard: u32,
+    },
+    /// What belongs to other shards left this one: a transfer, as it travels. Opaque here.
+    Sent {
+        /// The lane it goes through.
+        lane: u32,
+        /// The transfer.
+        bytes: &'a [u8],
+    },
+    /// A transfer of another shard was taken in. Opaque here.
+    Received {
+        /// What of it was for this shard.
+        bytes: &'a [u8],
+    },
     /// What is known of an authority's robots.txt.
     Robots {
         /// Scheme, host and port.
@@ -162,64 +191,6 @@ pub struct Hint {
     pub by: PageId,
     /// When it is said to have changed, in seconds of 1970.
     pub changed_s: u64,
-}
-
-/// How a page was settled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome<'a> {
-    /// The page.
-    pub page: PageId,
-    /// What came of it.
-    pub settled: Settled,
-    /// Distinct links, in the order of the page; only for a page that was fetched.
-    pub links: Links<'a>,
-    /// The entry of the page's outcome before this one, 0 if it is the first; set by the store.
-    pub before: Position,
-    /// What is known beyond.
-    pub facts: Facts,
-}
-
-/// What came of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It came.
-    Fetched(Change),
-    /// It did not.
-    Failed(Fault),
-    /// It stands for another.
-    Moved(PageId),
-}
-
-impl Outcome<'_> {
-    /// The same without its links, to be kept.
-    pub(crate) fn without_links(self) -> Outcome<'static> {
-        Outcome {
-            links: Links::Ids(&[]),
-            page: self.page,
-            settled: self.settled,
-            before: self.before,
-            facts: self.facts,
-        }
-    }
-
-    /// The same as an event, with the links read into a buffer.
-    pub fn event<'b>(&self, buffer: &'b mut Vec<PageId>) -> Event<'b> {
-        let page = self.page;
-        match self.settled {
-            Settled::Fetched(change) => {
-                buffer.clear();
-                self.links.read(buffer);
-                let links = buffer.as_slice();
-                Event::Fetched {
-                    page,
-                    change,
-                    links,
-                }
-            }
-            Settled::Failed(fault) => Event::Failed { page, fault },
-            Settled::Moved(to) => Event::Moved { page, to },
-        }
-    }
 }
 
 impl Entry<'_> {
@@ -281,6 +252,20 @@ impl Entry<'_> {
                 out.put_number(u64::from(with.0));
             }
             Self::Starved => {}
+            Self::Cut { shard, shards } => {
+                out.put_number(u64::from(*shard));
+                out.put_number(u64::from(*shards));
+            }
+            Self::Away { host, name, shard } => {
+                out.put_number(u64::from(host.0));
+                out.put_bytes(name.as_bytes());
+                out.put_number(u64::from(*shard));
+            }
+            Self::Sent { lane, bytes } => {
+                out.put_number(u64::from(*lane));
+                out.put_bytes(bytes);
+            }
+            Self::Received { bytes } => out.put_bytes(bytes),
             Self::Address { host, address } => {
                 out.put_number(u64::from(host.0));
                 out.put_bytes(address);
@@ -356,6 +341,10 @@ impl Entry<'_> {
             Self::Shut { .. } => 14,
             Self::Address { .. } => 15,
             Self::Starved => 16,
+            Self::Cut { .. } => 17,
+            Self::Away { .. } => 18,
+            Self::Sent { .. } => 19,
+            Self::Received { .. } => 20,
         }
     }
 }
@@ -447,6 +436,22 @@ impl<'a> Entry<'a> {
                 address: from.bytes()?,
             },
             16 => Self::Starved,
+            17 => Self::Cut {
+                shard: from.small()?,
+                shards: from.small()?,
+            },
+            18 => Self::Away {
+                host: HostId(from.small()?),
+                name: from.text()?,
+                shard: from.small()?,
+            },
+            19 => Self::Sent {
+                lane: from.small()?,
+                bytes: from.bytes()?,
+            },
+            20 => Self::Received {
+                bytes: from.bytes()?,
+            },
             _ => return Err(Malformed("an entry of unknown kind")),
         };
         from.end()?;
@@ -454,105 +459,14 @@ impl<'a> Entry<'a> {
     }
 }
 
-const OUTCOME: u8 = 5;
 const VISITS: [Visit; 3] = [Visit::Spared, Visit::Opened, Visit::Closed];
-const SETTLED: [Settled; 7] = [
-    Settled::Fetched(Change::New),
-    Settled::Fetched(Change::Changed),
-    Settled::Fetched(Change::Unchanged),
-    Settled::Failed(Fault::Gone),
-    Settled::Failed(Fault::Unknown),
-    Settled::Failed(Fault::Refused),
-    Settled::Failed(Fault::Lost),
-];
-const MOVED: u8 = SETTLED.len() as u8;
 
-fn code<T: PartialEq>(all: &[T], one: &T) -> u8 {
+pub(crate) fn code<T: PartialEq>(all: &[T], one: &T) -> u8 {
     let at = all.iter().position(|other| other == one);
     at.expect("the list has every one") as u8
 }
 
-fn decoded<T: Copy>(all: &[T], code: u8) -> Result<T, Malformed> {
+pub(crate) fn decoded<T: Copy>(all: &[T], code: u8) -> Result<T, Malformed> {
     let found = all.get(usize::from(code)).copied();
     found.ok_or(Malformed("a code that means nothing"))
-}
-
-impl<'a> Outcome<'a> {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.put_number(u64::from(self.page.0));
-        match &self.settled {
-            Settled::Moved(to) => {
-                out.push(MOVED);
-                out.put_number(u64::from(to.0));
-            }
-            other => out.push(code(&SETTLED, other)),
-        }
-        out.put_number(self.before.0);
-        let mut facts = Vec::new();
-        self.facts.put(&mut facts);
-        out.put_bytes(&facts);
-        self.links.put(out);
-    }
-
-    fn read(from: &mut Cursor<'a>) -> Result<Self, Malformed> {
-        let page = PageId(from.small()?);
-        let settled = read_settled(from)?;
-        let before = Position(from.number()?);
-        let mut inner = Cursor::new(from.bytes()?);
-        let facts = Facts::read(&mut inner)?;
-        inner.end()?;
-        let links = checked_links(from.take(from.left())?)?;
-        Ok(Self {
-            page,
-            settled,
-            links,
-            before,
-            facts,
-        })
-    }
-}
-
-fn read_settled(from: &mut Cursor<'_>) -> Result<Settled, Malformed> {
-    Ok(match from.byte()? {
-        MOVED => Settled::Moved(PageId(from.small()?)),
-        other => decoded(&SETTLED, other)?,
-    })
-}
-
-/// What expanding a page again needs of its outcome: its links, or where to look for them.
-pub(crate) enum LastCopy {
-    /// The links were appended to the buffer.
-    Here,
-    /// This outcome brought no copy; the one before it is there, nowhere if 0.
-    Before(Position),
-}
-
-/// The outcome before this one.
-pub(crate) fn read_before(bytes: &[u8]) -> Result<Position, Malformed> {
-    let mut from = Cursor::new(bytes);
-    if from.byte()? != OUTCOME {
-        return Err(Malformed("not the outcome of a page"));
-    }
-    from.number()?; // tick
-    from.small()?; // page
-    read_settled(&mut from)?;
-    Ok(Position(from.number()?))
-}
-
-/// Reads only the links of an outcome: the hot path of policies that look back.
-pub(crate) fn read_copy(bytes: &[u8], into: &mut Vec<PageId>) -> Result<LastCopy, Malformed> {
-    let mut from = Cursor::new(bytes);
-    if from.byte()? != OUTCOME {
-        return Err(Malformed("not the outcome of a page"));
-    }
-    from.number()?; // tick
-    from.small()?; // page
-    let settled = read_settled(&mut from)?;
-    let before = Position(from.number()?);
-    if !matches!(settled, Settled::Fetched(_)) {
-        return Ok(LastCopy::Before(before));
-    }
-    from.bytes()?; // facts
-    read_links(from.take(from.left())?, |link| into.push(link))?;
-    Ok(LastCopy::Here)
 }

@@ -11,10 +11,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use turnstone_frontier::{Fault, HostId, PageId, Tick};
 
-use crate::entry::{Entry, Hint, Settled};
+use crate::entry::{Entry, Hint};
 use crate::facts::Capture;
 use crate::journal::Position;
 use crate::keys::{Key, KeyTable};
+use crate::outcome::Settled;
 use crate::tally::Tally;
 
 /// Where a page stands.
@@ -37,11 +38,13 @@ pub enum PageState {
     Moved,
     /// Out of scope: known, never asked for.
     Outside,
+    /// Of another shard of the crawl: known, never asked for here.
+    Away,
 }
 
 impl PageState {
     /// Every state.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Waiting,
         Self::InFlight,
         Self::Fetched,
@@ -50,6 +53,7 @@ impl PageState {
         Self::Refused,
         Self::Moved,
         Self::Outside,
+        Self::Away,
     ];
 
     /// In one word.
@@ -63,6 +67,7 @@ impl PageState {
             Self::Refused => "refused",
             Self::Moved => "moved",
             Self::Outside => "out-of-scope",
+            Self::Away => "away",
         }
     }
 }
@@ -143,6 +148,10 @@ pub struct Index {
     hosts: HashMap<Box<str>, HostId>,
     robots: BTreeMap<Box<str>, Position>,
     notes: BTreeMap<Box<str>, Position>,
+    /// Which shard of a crawl this is, of how many; nothing where it is the whole crawl.
+    shard: Option<(u32, u32)>,
+    /// Hosts that belong to other shards.
+    away: BTreeMap<HostId, u32>,
     /// The last plan.
     plan: Option<PlanAt>,
     /// The first plan: what came before it was read by a release that forgot links out of scope.
@@ -194,10 +203,13 @@ impl Index {
                 boot_ms: *boot_ms,
                 policy: (*policy).to_owned(),
             }),
-            Entry::Host { host, name } => {
+            Entry::Host { host, name } | Entry::Away { host, name, .. } => {
                 assert_eq!(host.index(), self.host_names.len(), "host ids are dense");
                 self.host_names.push((*name).into());
                 self.hosts.insert((*name).into(), *host);
+                if let Entry::Away { shard, .. } = entry {
+                    self.away.insert(*host, *shard);
+                }
             }
             Entry::Page {
                 page,
@@ -216,6 +228,7 @@ impl Index {
                 }
                 let state = match (outside, refused.0.is_empty()) {
                     (true, _) => PageState::Outside,
+                    (false, _) if self.away.contains_key(of) => PageState::Away,
                     (false, true) => PageState::Waiting,
                     (false, false) => PageState::Refused,
                 };
@@ -285,7 +298,10 @@ impl Index {
                 let latest = self.hints.entry(*page).or_default();
                 *latest = (*latest).max(*changed_s);
             }
-            Entry::Held { .. }
+            Entry::Cut { shard, shards } => self.shard = Some((*shard, *shards)),
+            Entry::Sent { .. }
+            | Entry::Received { .. }
+            | Entry::Held { .. }
             | Entry::Shut { .. }
             | Entry::Address { .. }
             | Entry::Starved
@@ -408,9 +424,19 @@ impl Index {
         self.late_seeds.contains(&page)
     }
 
-    /// How many pages are known and in scope.
+    /// How many pages are known, in scope, and not away.
     pub fn known_count(&self) -> u64 {
-        self.slots.len() as u64 - self.tally.outside_pages
+        self.slots.len() as u64 - self.tally.outside_pages - self.count(PageState::Away)
+    }
+
+    /// Which shard of a crawl this is, and of how many; nothing where it is the whole crawl.
+    pub fn shard(&self) -> Option<(u32, u32)> {
+        self.shard
+    }
+
+    /// The shard that a host belongs to, where that is another.
+    pub fn away(&self, host: HostId) -> Option<u32> {
+        self.away.get(&host).copied()
     }
 
     /// Whether a page is out of scope.

@@ -23,8 +23,8 @@ use crate::frame::{self, HEAD_BYTES, Look};
 /// First bytes of a journal.
 const MAGIC: [u8; 8] = *b"TSJOURNL";
 /// The format this release writes, and the newest it reads. 2 has hints, 3 has arms, 4 has plans
-/// and remembers what is out of scope; all else is as in 1.
-const VERSION: u32 = 4;
+/// and remembers what is out of scope, 5 has shards; all else is as in 1.
+const VERSION: u32 = 5;
 /// Where the version stands.
 const VERSION_AT: u64 = MAGIC.len() as u64;
 /// Magic, version, four bytes to spare, the secret of the key table.
@@ -65,8 +65,8 @@ pub struct End {
 }
 
 impl Journal {
-    /// Begins a journal where there is none.
-    pub fn create(path: &Path) -> Result<Self, StoreError> {
+    /// Begins a journal where there is none, with a secret of its own or one that it shares.
+    pub fn create(path: &Path, secret: Option<[u8; 16]>) -> Result<Self, StoreError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -74,7 +74,11 @@ impl Journal {
             .mode(0o644)
             .open(path)
             .map_err(StoreError::io(path))?;
-        Self::begin(Arc::new(RealDisk(file)), path, fresh_secret(path)?)
+        let secret = match secret {
+            Some(secret) => secret,
+            None => fresh_secret(path)?,
+        };
+        Self::begin(Arc::new(RealDisk(file)), path, secret)
     }
 
     /// Begins a journal on an empty disk.

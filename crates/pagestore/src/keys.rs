@@ -25,16 +25,18 @@ pub struct Key {
 
 impl Key {
     /// Bytes in the journal.
-    pub(crate) const BYTES: usize = 12;
+    pub const BYTES: usize = 12;
 
-    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
+    /// As bytes.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.high.to_le_bytes());
         bytes[8..].copy_from_slice(&self.low.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+    /// From bytes.
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         let [a, b, c, d, e, f, g, h, low @ ..] = bytes;
         Self {
             high: u64::from_le_bytes([a, b, c, d, e, f, g, h]),

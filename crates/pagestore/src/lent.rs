@@ -6,8 +6,8 @@
 
 use turnstone_frontier::{Links, PageId};
 
-use crate::entry::{LastCopy, read_before, read_copy};
 use crate::journal::Position;
+use crate::outcome::{LastCopy, read_before, read_copy};
 use crate::store::Store;
 
 impl Store {

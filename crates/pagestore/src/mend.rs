@@ -24,7 +24,7 @@ use crate::store::Store;
 use crate::warc::{INDEX_NAME, Settings, Span, read_at};
 
 /// The kind of the notes that say how far everything is durable.
-const DURABLE: &str = "durable";
+pub const DURABLE: &str = "durable";
 /// Bodies are bounded by what a crawl takes in; more than this is no capture of ours.
 const BLOCK_BYTES_MAX: u64 = 1 << 32;
 

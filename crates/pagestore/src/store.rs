@@ -14,15 +14,16 @@ use std::sync::Arc;
 use turnstone_frontier::{HostId, PageId, Tick};
 
 use crate::checkpoint;
+use crate::digests::{Digests, FirstCapture};
 use crate::disk::Disk;
-use crate::entry::{Entry, Hint, Outcome, Settled};
+use crate::entry::{Entry, Hint};
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::index::{Index, PageState, SEED_NOTE};
 use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
 use crate::keys::{Key, KeyGatherer, Keyer};
 use crate::lock::Lock;
-use crate::seen::{FirstCapture, Seen};
+use crate::outcome::{Outcome, Settled};
 
 /// What a page costs in a journal, links and all: less than in most.
 const PAGE_BYTES_GUESS: u64 = 85;
@@ -77,7 +78,7 @@ pub struct Store {
     directory: PathBuf,
     pub(crate) journal: Journal,
     index: Index,
-    seen: Arc<Seen>,
+    seen: Arc<Digests>,
     /// Bodies stored by entries that are not yet durable.
     unseen: VecDeque<(Position, [u8; 20], FirstCapture)>,
     pub(crate) buffer: RefCell<Vec<u8>>,
@@ -88,6 +89,19 @@ pub struct Store {
 impl Store {
     /// Makes a crawl directory where there is none. `holder` tells others who has it.
     pub fn create(directory: &Path, holder: &str) -> Result<Self, StoreError> {
+        Self::make(directory, holder, None)
+    }
+
+    /// Makes the directory of one shard: all shards of a crawl make keys with one secret.
+    pub fn create_shard(
+        directory: &Path,
+        holder: &str,
+        secret: [u8; 16],
+    ) -> Result<Self, StoreError> {
+        Self::make(directory, holder, Some(secret))
+    }
+
+    fn make(directory: &Path, holder: &str, secret: Option<[u8; 16]>) -> Result<Self, StoreError> {
         let folder = directory.join("store");
         if folder.join("journal").exists() {
             return Err(StoreError::Exists {
@@ -105,7 +119,7 @@ impl Store {
         // Written whole or not at all: a crawl whose first moment was cut off is no crawl yet.
         let (fresh, path) = (folder.join("journal.new"), folder.join("journal"));
         let _ = fs::remove_file(&fresh);
-        drop(Journal::create(&fresh)?);
+        drop(Journal::create(&fresh, secret)?);
         fs::rename(&fresh, &path).map_err(StoreError::io(&path))?;
         File::open(&folder)
             .and_then(|folder| folder.sync_all())
@@ -151,7 +165,7 @@ impl Store {
         // all is not touched either.
         let pages = usize::try_from(journal.end().0 / PAGE_BYTES_GUESS).unwrap_or(0);
         index.reserve(pages);
-        let seen = Seen::default();
+        let seen = Digests::default();
         let mut scan = journal.scan(Position::FIRST);
         let gatherer = KeyGatherer::start(pages);
         while let Some((at, tick, entry)) = scan.next()? {
@@ -201,7 +215,7 @@ impl Store {
     }
 
     /// Which bodies are stored.
-    pub fn seen(&self) -> Arc<Seen> {
+    pub fn seen(&self) -> Arc<Digests> {
         self.seen.clone()
     }
 
@@ -213,6 +227,20 @@ impl Store {
     /// Makes the keys of this crawl.
     pub fn keyer(&self) -> Keyer {
         Keyer::new(self.journal.secret())
+    }
+
+    /// What the keys of this crawl are made with, and its sites shared out by: the same in all its shards.
+    pub fn secret(&self) -> [u8; 16] {
+        self.journal.secret()
+    }
+
+    /// The lane and the bytes of a transfer that was sent, by the position of its entry.
+    pub fn sent(&self, at: Position) -> Result<(u32, Vec<u8>), StoreError> {
+        let mut buffer = self.buffer.borrow_mut();
+        match self.entry(at, &mut buffer)? {
+            Entry::Sent { lane, bytes } => Ok((lane, bytes.to_owned())),
+            _ => Err(damaged(self.journal.path(), at.0, "nothing was sent here")),
+        }
     }
 
     /// Sixteen bytes that no other crawl has, from which names are made. They tell nothing about
@@ -249,6 +277,13 @@ impl Store {
         }
         let host = HostId::from_index(self.index.host_count());
         self.append(tick, &Entry::Host { host, name });
+        host
+    }
+
+    /// Numbers a host that is not known yet and belongs to another shard.
+    pub fn host_away(&mut self, tick: Tick, name: &str, shard: u32) -> HostId {
+        let host = HostId::from_index(self.index.host_count());
+        self.append(tick, &Entry::Away { host, name, shard });
         host
     }
 
@@ -346,6 +381,20 @@ impl Store {
         let at = self.index.page_at(page);
         match self.entry(at, &mut buffer)? {
             Entry::Page { url, .. } => Ok(url.to_owned()),
+            _ => Err(damaged(
+                self.journal.path(),
+                at.0,
+                "no page is announced here",
+            )),
+        }
+    }
+
+    /// The key and the URL of a page.
+    pub fn named(&self, page: PageId) -> Result<(Key, String), StoreError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let at = self.index.page_at(page);
+        match self.entry(at, &mut buffer)? {
+            Entry::Page { key, url, .. } => Ok((key, url.to_owned())),
             _ => Err(damaged(
                 self.journal.path(),
                 at.0,
@@ -502,7 +551,7 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
     let page_known = |page: &PageId| page.index() < pages;
     let host_known = |host: &HostId| host.index() < index.host_count();
     let fits = match entry {
-        Entry::Host { host, .. } => host.index() == index.host_count(),
+        Entry::Host { host, .. } | Entry::Away { host, .. } => host.index() == index.host_count(),
         Entry::Page { page, host, .. } => page.index() == pages && host_known(host),
         Entry::HandOut { page } => page_known(page),
         Entry::Outcome(outcome) => match &outcome.settled {
@@ -514,6 +563,7 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
         | Entry::Shut { host, .. }
         | Entry::Address { host, .. }
         | Entry::Visit { host, .. } => host_known(host),
+        Entry::Cut { shard, shards } => shard < shards && pages == 0 && index.host_count() == 0,
         Entry::Joined { host, with } => host_known(host) && host_known(with),
         Entry::Plan {
             inside, outside, ..
@@ -527,6 +577,8 @@ fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
         | Entry::Robots { .. }
         | Entry::Round { .. }
         | Entry::Starved
+        | Entry::Sent { .. }
+        | Entry::Received { .. }
         | Entry::Note { .. } => true,
     };
     if fits {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use turnstone_frontier::{HostId, Visit};
 
-use crate::entry::{Entry, Outcome, Settled};
+use crate::entry::Entry;
+use crate::outcome::{Outcome, Settled};
 
 /// The most classes that are counted apart; strangers do not choose classes, but limits are cheap.
 const CLASSES_MAX: usize = 256;
@@ -60,7 +61,7 @@ impl Tally {
     /// that page had never been fetched.
     pub(crate) fn fold(&mut self, entry: &Entry<'_>, host: HostId, first: bool) {
         match entry {
-            Entry::Host { .. } => self.hosts.push(HostTally::default()),
+            Entry::Host { .. } | Entry::Away { .. } => self.hosts.push(HostTally::default()),
             // A request that was under way when its process ended may have been sent: it counts.
             Entry::Session { .. } => self.requests += std::mem::take(&mut self.visits_open),
             Entry::Visit {

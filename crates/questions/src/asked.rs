@@ -6,12 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use turnstone_frontier::{PageId, Policy};
+use turnstone_frontier::{Coverage, PageId, Policy};
 use turnstone_ledger::View;
 use turnstone_linkgraph::rank::{GraphRank, PageRank};
 use turnstone_pagestore::{Store, StoreError};
 use turnstone_policy::changes::{self, Store as _};
-use turnstone_policy::coverage::{self, Goal, Trust, TrustError};
+use turnstone_policy::coverage::{self, Confidence, CoveragePolicy, Goal, Trust, TrustError};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
 use turnstone_policy::explore::{Among, Explore};
 use turnstone_policy::importance::{self, Bonus};
@@ -38,6 +38,8 @@ pub struct Asked {
     pub random_seed: u64,
     /// The share that is to be proven, where it is.
     pub goal: Goal,
+    /// With which confidence a certificate is enough; nothing where only a proof will do.
+    pub confidence: Option<Fraction>,
     /// The share of each round that is drawn at random.
     pub explore: f64,
     /// How many pages a survey tests first, where its policy learns from a sample.
@@ -70,6 +72,7 @@ impl Asked {
             spec,
             random_seed: 1,
             goal: Goal::default(),
+            confidence: None,
             explore: 0.0,
             sample: DEFAULT_SAMPLE,
         }
@@ -107,6 +110,7 @@ impl Asked {
                 "explore" => asked.explore = value.parse().ok()?,
                 "sample" => asked.sample = value.parse().ok()?,
                 "damping" => asked.goal.damping = Fraction::new(value.parse().ok()?)?,
+                "confidence" => asked.confidence = Some(Fraction::new(value.parse().ok()?)?),
                 "epsilon" => asked.goal.epsilon = Fraction::new(value.parse().ok()?)?,
                 _ => return None,
             }
@@ -128,12 +132,7 @@ impl Asked {
     pub fn make(&self, store: &Store) -> Result<Box<dyn Policy>, AskedError> {
         let (spec, seed) = (&self.spec, self.random_seed);
         Ok(match self.question {
-            Question::Coverage => {
-                let view = View::inside(store);
-                let seeds = store.index().seeds().iter();
-                let seeds: Vec<PageId> = seeds.filter_map(|seed| view.inner(*seed)).collect();
-                self.proof(&seeds)?
-            }
+            Question::Coverage => Box::new(self.make_proof(store)?),
             Question::Importance => Box::new(self.opic()?),
             Question::Liveness => Box::new(self.survey(store)?),
             Question::Changes => {
@@ -154,10 +153,29 @@ impl Asked {
         })
     }
 
+    /// The policy of a crawl that proves, for a store.
+    pub fn make_proof(&self, store: &Store) -> Result<Box<dyn CoveragePolicy>, AskedError> {
+        let view = View::inside(store);
+        let seeds = store.index().seeds().iter();
+        let seeds: Vec<PageId> = seeds.filter_map(|seed| view.inner(*seed)).collect();
+        self.proof(&seeds)
+    }
+
     /// The policy of a crawl that proves, for seeds by its own numbers.
-    pub fn proof(&self, seeds: &[PageId]) -> Result<Box<dyn Policy>, AskedError> {
+    pub fn proof(&self, seeds: &[PageId]) -> Result<Box<dyn CoveragePolicy>, AskedError> {
         let trust = Trust::alike(seeds.iter().copied())?;
-        Ok(Box::new(coverage::build(&self.spec, &trust, self.goal)?))
+        // After a change of plan the past is told anew. Other goals must draw other surfers: those of before have
+        // shaped the store.
+        let asked = self.goal.mass()
+            ^ self
+                .confidence
+                .map_or(0, |level| level.of_rounded_up(Coverage::ONE));
+        let seed = self.random_seed ^ asked.rotate_left(32);
+        let goal = Goal {
+            confidence: self.confidence.map(|level| Confidence { level, seed }),
+            ..self.goal
+        };
+        Ok(coverage::build(&self.spec, &trust, goal)?)
     }
 
     /// The policy of a crawl that estimates importance.
@@ -209,9 +227,14 @@ impl fmt::Display for Asked {
         write!(f, "{}", self.spec)?;
         match self.question {
             Question::Coverage => {
-                let Goal { damping, epsilon } = self.goal;
+                let Goal {
+                    damping, epsilon, ..
+                } = self.goal;
                 let (damping, epsilon) = (damping.number(), epsilon.number());
                 write!(f, " damping={damping} epsilon={epsilon}")?;
+                if let Some(level) = self.confidence {
+                    write!(f, " confidence={}", level.number())?;
+                }
             }
             Question::Liveness => write!(f, " sample={}", self.sample)?,
             Question::Changes | Question::Discovery if self.explore > 0.0 => {
@@ -233,6 +256,10 @@ mod tests {
             (
                 "crawl",
                 "rankmass:gone=count damping=0.85 epsilon=0.02 random=1",
+            ),
+            (
+                "crawl",
+                "rankmass damping=0.85 epsilon=0.02 confidence=0.95 random=7",
             ),
             (
                 "crawl",

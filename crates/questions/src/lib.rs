@@ -6,6 +6,8 @@
 
 mod asked;
 mod stored;
+mod survey;
 
 pub use asked::{Asked, AskedError, DEFAULT_SAMPLE, question_of_crawl};
 pub use stored::StoredPages;
+pub use survey::{begin_survey, end_survey, last_survey};

@@ -1,11 +1,12 @@
 //! Which URLs belong to a crawl.
 //!
 //! A URL is in scope when it matches one of the positive rules (hosts, sites, prefixes, `include`
-//! expressions; none at all means everything), matches no `exclude` expression, and keeps the
-//! limits on depth, path and query. The first rule that refuses is named.
+//! expressions, the include list; none at all means everything), matches no `exclude` expression and
+//! is not on the exclude list, and keeps the limits on depth, path and query. The first rule that refuses is
+//! named.
 //!
 //! Pure: a function of the URL and its depth. Regular expressions are of the linear kind.
-//! Cost: O(rules + URL).
+//! Cost: O(expressions + prefixes + log hosts + URL), and that of looking into the lists.
 
 use std::fmt;
 
@@ -13,7 +14,11 @@ use regex::RegexSet;
 use thiserror::Error;
 use url::Url;
 
+use crate::list::{UrlList, fingerprint};
 use crate::{KeyOptions, canonical_key, host_of, site_of};
+
+/// Longer lists are told by their length and a fingerprint.
+const TOLD_MAX: usize = 100;
 
 /// What belongs to a crawl, as a user writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +33,10 @@ pub struct ScopeRules {
     pub include: Vec<String>,
     /// Regular expressions on the whole URL; one match keeps it out.
     pub exclude: Vec<String>,
+    /// Hosts and prefixes, many of them; one lets a URL in.
+    pub include_list: UrlList,
+    /// Hosts and prefixes, many of them; one keeps a URL out.
+    pub exclude_list: UrlList,
     /// Most links from a seed.
     pub depth_max: u32,
     /// Most path segments.
@@ -48,6 +57,8 @@ impl Default for ScopeRules {
             prefixes: Vec::new(),
             include: Vec::new(),
             exclude: Vec::new(),
+            include_list: UrlList::default(),
+            exclude_list: UrlList::default(),
             depth_max: u32::MAX,
             path_segments_max: 20,
             path_bytes_max: 2048,
@@ -85,6 +96,8 @@ pub enum OutOfScope {
     NotIncluded,
     /// This `exclude` expression matches.
     Excluded(String),
+    /// This host or prefix of the exclude list covers it.
+    Listed(String),
     /// Too many links from a seed.
     Depth(u32),
     /// Too many path segments.
@@ -104,6 +117,7 @@ impl fmt::Display for OutOfScope {
                 write!(f, "scope: no host, site, prefix or include rule matches")
             }
             OutOfScope::Excluded(expression) => write!(f, "scope exclude: {expression}"),
+            OutOfScope::Listed(entry) => write!(f, "scope exclude list: {entry}"),
             OutOfScope::Depth(depth) => write!(f, "scope depth_max: {depth} links from a seed"),
             OutOfScope::PathSegments(count) => {
                 write!(f, "scope path_segments_max: {count} segments")
@@ -128,10 +142,32 @@ impl fmt::Display for ScopeRules {
             ("include", &self.include),
             ("exclude", &self.exclude),
         ];
-        let everything = lists[..4].iter().all(|(_, list)| list.is_empty());
+        let everything =
+            lists[..4].iter().all(|(_, list)| list.is_empty()) && self.include_list.is_empty();
         write!(f, "{}", if everything { "everywhere" } else { "within" })?;
         for (name, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
-            write!(f, "\n{name} {}", list.join(" "))?;
+            if list.len() <= TOLD_MAX {
+                write!(f, "\n{name} {}", list.join(" "))?;
+            } else {
+                let print = fingerprint(list.iter().map(String::as_str));
+                write!(
+                    f,
+                    "\n{name} {} of them, fingerprint {print:016x}",
+                    list.len()
+                )?;
+            }
+        }
+        let files = [
+            ("include_list", &self.include_list),
+            ("exclude_list", &self.exclude_list),
+        ];
+        for (name, list) in files.iter().filter(|(_, list)| !list.is_empty()) {
+            let print = fingerprint(list.lines());
+            write!(
+                f,
+                "\n{name} {} of them, fingerprint {print:016x}",
+                list.len()
+            )?;
         }
         let limits = [
             (
@@ -177,6 +213,9 @@ impl fmt::Display for Scope {
 #[derive(Debug, Clone)]
 pub struct Scope {
     rules: ScopeRules,
+    /// Hosts and sites in order, to be looked up: there may be as many as there are seeds.
+    hosts: Vec<String>,
+    sites: Vec<String>,
     include: RegexSet,
     exclude: RegexSet,
 }
@@ -206,7 +245,14 @@ impl Scope {
             };
             *prefix = canonical_key(&url, &KeyOptions::default());
         }
+        let sorted = |names: &[String]| {
+            let mut names = names.to_vec();
+            names.sort_unstable();
+            names
+        };
         Ok(Scope {
+            hosts: sorted(&rules.hosts),
+            sites: sorted(&rules.sites),
             rules,
             include,
             exclude,
@@ -220,6 +266,9 @@ impl Scope {
         }
         if let Some(hit) = self.exclude.matches(url.as_str()).iter().next() {
             return Err(OutOfScope::Excluded(self.rules.exclude[hit].clone()));
+        }
+        if let Some(entry) = self.rules.exclude_list.find(url) {
+            return Err(OutOfScope::Listed(entry.to_owned()));
         }
         let rules = &self.rules;
         let segments = url.path().split('/').filter(|s| !s.is_empty()).count();
@@ -244,18 +293,28 @@ impl Scope {
         }
     }
 
+    /// Whether the exclude list keeps a URL out: then it is not asked for even if it is a seed.
+    pub fn is_listed_out(&self, url: &Url) -> bool {
+        self.rules.exclude_list.find(url).is_some()
+    }
+
     fn lets_in(&self, url: &Url) -> bool {
         let rules = &self.rules;
         if rules.hosts.is_empty()
             && rules.sites.is_empty()
             && rules.prefixes.is_empty()
             && rules.include.is_empty()
+            && rules.include_list.is_empty()
         {
             return true;
         }
-        let host = host_of(url);
-        rules.hosts.iter().any(|h| h == host)
-            || !rules.sites.is_empty() && rules.sites.iter().any(|s| s == site_of(url))
+        let has = |names: &[String], name: &str| {
+            let found = names.binary_search_by(|other| other.as_str().cmp(name));
+            found.is_ok()
+        };
+        has(&self.hosts, host_of(url))
+            || !self.sites.is_empty() && has(&self.sites, site_of(url))
+            || rules.include_list.find(url).is_some()
             || self.include.is_match(url.as_str())
             || !rules.prefixes.is_empty() && {
                 let key = canonical_key(url, &KeyOptions::default());

@@ -2,11 +2,13 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Context as _;
 use turnstone_crawl::stored::{StoredAnswer, Visible, visible};
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
+use turnstone_frontier::PageId;
 use turnstone_pagestore::warc::{self, HttpBlock, Span, read_at};
 use turnstone_pagestore::{Facts, Store};
 
@@ -20,7 +22,7 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// All copies of a page.
 pub(crate) struct Copies {
     directory: PathBuf,
-    store: Store,
+    store: Rc<Store>,
     pub(crate) url: Url,
     /// Oldest first.
     pub(crate) all: Vec<Facts>,
@@ -59,6 +61,15 @@ impl Copies {
         let page = store.index().find(store.keyer().key(&key));
         let page =
             page.with_context(|| format!("{}: the crawl never met it", shown(url.as_str())))?;
+        Self::in_store(path, &Rc::new(store), (url, page))
+    }
+
+    /// Those of a page of a store that is looked at.
+    pub(crate) fn in_store(
+        path: &Path,
+        store: &Rc<Store>,
+        (url, page): (Url, PageId),
+    ) -> anyhow::Result<Self> {
         let all = store.copies(page)?;
         anyhow::ensure!(
             !all.is_empty(),
@@ -67,7 +78,7 @@ impl Copies {
         );
         Ok(Self {
             directory: path.to_owned(),
-            store,
+            store: store.clone(),
             url,
             all,
         })

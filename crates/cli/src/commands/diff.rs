@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use turnstone_events::{diff, diff_json, diff_rows, diff_text, markup, plain};
+use turnstone_events::{DiffLine, diff, diff_json, diff_rows, diff_text, markup, plain};
 use turnstone_pagestore::Facts;
 
 use super::copies::{Copies, moment};
@@ -49,15 +49,12 @@ impl Diff {
             Some(moment) => copies.at(Some(*moment))?,
             None => before(&copies, new)?,
         };
-        let texts = [old, new].map(|copy| copies.visible(&copies.read(copy)?));
-        let [old_text, new_text] = texts;
-        let (old_text, new_text) = (old_text?, new_text?);
-        let hunks = diff(&lined(&old_text.text), &lined(&new_text.text));
-        let retitled = old_text.title != new_text.title;
-        let mut notes = vec![format!("ignored: {IGNORED}")];
-        if old_text.cut || new_text.cut {
-            notes.push("only the first MiB of text was compared".to_owned());
-        }
+        let Compared {
+            titles: [old_title, new_title],
+            hunks,
+            notes,
+        } = compare(&copies, old, new)?;
+        let retitled = old_title != new_title;
         if let Some(file) = &self.html {
             let rows = diff_rows(&hunks);
             let (url, notes) = (markup(&plain(copies.url.as_str())), notes.join("; "));
@@ -71,15 +68,15 @@ impl Diff {
                  </body></html>\n",
                 utc(old.wall_ms),
                 utc(new.wall_ms),
-                markup(&plain(&old_text.title)),
-                markup(&plain(&new_text.title)),
+                markup(&plain(&old_title)),
+                markup(&plain(&new_title)),
             );
             write_whole(file, |out| out.write_all(page.as_bytes()))?;
         }
         let document = json!({
             "url": copies.url.as_str(),
-            "old": {"time": utc(old.wall_ms), "title": old_text.title},
-            "new": {"time": utc(new.wall_ms), "title": new_text.title},
+            "old": {"time": utc(old.wall_ms), "title": old_title},
+            "new": {"time": utc(new.wall_ms), "title": new_title},
             "differs": retitled || !hunks.is_empty(),
             "hunks": diff_json(&hunks),
             "notes": notes,
@@ -93,8 +90,8 @@ impl Diff {
                 notes.join("; ")
             );
             if retitled {
-                text += &format!("-title: {}\n", plain(&old_text.title));
-                text += &format!("+title: {}\n", plain(&new_text.title));
+                text += &format!("-title: {}\n", plain(&old_title));
+                text += &format!("+title: {}\n", plain(&new_title));
             }
             if hunks.is_empty() && !retitled {
                 text += "the visible text is the same\n";
@@ -105,13 +102,37 @@ impl Diff {
     }
 }
 
+/// Two copies, compared.
+pub(crate) struct Compared {
+    /// The old one's and the new one's.
+    pub(crate) titles: [String; 2],
+    pub(crate) hunks: Vec<Vec<DiffLine>>,
+    /// What was ignored.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What differs between two copies of a page.
+pub(crate) fn compare(copies: &Copies, old: &Facts, new: &Facts) -> anyhow::Result<Compared> {
+    let old = copies.visible(&copies.read(old)?)?;
+    let new = copies.visible(&copies.read(new)?)?;
+    let mut notes = vec![format!("ignored: {IGNORED}")];
+    if old.cut || new.cut {
+        notes.push("only the first MiB of text was compared".to_owned());
+    }
+    Ok(Compared {
+        hunks: diff(&lined(&old.text), &lined(&new.text)),
+        titles: [old.title, new.title],
+        notes,
+    })
+}
+
 /// Text that ends its last line, so that a line added behind it does not change it.
 fn lined(text: &str) -> String {
     format!("{}\n", text.trim_end())
 }
 
 /// The last copy before another whose text differs; the one right before it if none does.
-fn before<'a>(copies: &'a Copies, new: &Facts) -> anyhow::Result<&'a Facts> {
+pub(crate) fn before<'a>(copies: &'a Copies, new: &Facts) -> anyhow::Result<&'a Facts> {
     let older = || {
         copies
             .all

@@ -13,7 +13,7 @@ use serde_json::Value;
 use turnstone_crawl::{Clock, Plan};
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::{Coverage, PageId, Policy, Tick};
-use turnstone_ledger::{Ledger, Past, STOP_NOTE, Seen, Terms};
+use turnstone_ledger::{Folded, Ledger, Past, STOP_NOTE, Terms};
 use turnstone_pagestore::{Lock, PageState, Position, Store};
 use turnstone_questions::Asked;
 
@@ -31,7 +31,7 @@ pub(crate) struct Directory {
     pub(crate) store: Store,
     /// What was asked last, and the terms it was asked on.
     pub(crate) asked: Asked,
-    terms: Terms,
+    pub(crate) terms: Terms,
     pub(crate) plan: Plan,
     /// Who works in it now.
     pub(crate) holder: Option<String>,
@@ -98,7 +98,7 @@ impl Directory {
 
     /// The scheduler as it was when the journal ended, under the plan that was in force then; nothing
     /// where nothing can be decided, because there is no seed.
-    pub(crate) fn fold(&self) -> anyhow::Result<Option<Seen<Box<dyn Policy>>>> {
+    pub(crate) fn fold(&self) -> anyhow::Result<Option<Folded<Box<dyn Policy>>>> {
         if self.asked.name() == "crawl" && self.store.index().seeds().is_empty() {
             return Ok(None);
         }
@@ -109,7 +109,7 @@ impl Directory {
     }
 
     /// The same with a policy whose type is known.
-    pub(crate) fn fold_with<P: Policy>(&self, make: impl Fn() -> P) -> anyhow::Result<Seen<P>> {
+    pub(crate) fn fold_with<P: Policy>(&self, make: impl Fn() -> P) -> anyhow::Result<Folded<P>> {
         Ok(Ledger::look(&self.store, &self.terms, make)?)
     }
 
@@ -128,6 +128,7 @@ impl Directory {
         }
         let counting = Asked {
             spec: self.asked.spec.with("gone", "count"),
+            confidence: None,
             ..self.asked.clone()
         };
         let policy = counting.make(&self.store)?;

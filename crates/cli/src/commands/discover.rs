@@ -13,6 +13,7 @@ use turnstone_pagestore::{Entry, Position, Settled, Store};
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
+use super::live::news::News;
 use super::live::{ExploreShare, LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -24,7 +25,9 @@ const LISTED_MAX: usize = 20;
 ///
 /// The policy chooses by where this directory's own history found new pages before. Feeds and
 /// sitemaps are candidates like any page. New pages had to be fetched anyway: they are counted
-/// apart, and overhead is what was fetched without being new.
+/// apart, and overhead is what was fetched without being new. At the end what happened to which page is
+/// listed; with --json a line for each event as it happens, as in `turnstone events`, and a last line about
+/// the round.
 #[derive(Debug, Args)]
 pub(crate) struct Discover {
     /// A crawl directory
@@ -78,6 +81,7 @@ impl Discover {
             until: Until::default(),
             survey: None,
             watch: Watch::default(),
+            lines: !output.is_text(),
         };
         let answered = ask(order, Asked::make)?;
         let store = Store::look(&self.directory)?;
@@ -89,6 +93,10 @@ impl Discover {
             .iter()
             .map(|(page, count)| Ok((store.url(*page)?, *count)))
             .collect::<anyhow::Result<_>>()?;
+        let news = match output.is_text() {
+            true => News::since(&self.directory, answered.began)?,
+            false => News::default(),
+        };
         let document = json!({
             "directory": self.directory.display().to_string(),
             "policy": self.policy,
@@ -102,7 +110,7 @@ impl Discover {
             "stopped_by": answered.summary.stop.name(),
             "from": urls.iter().map(|(url, count)| json!({"url": url, "new": count})).collect::<Vec<_>>(),
         });
-        output.result(&document, || {
+        output.last(&document, || {
             let mut text = format!(
                 "{}: {} found by fetching {} known ones again{}; {} did not come\n",
                 self.directory.display(),
@@ -124,7 +132,7 @@ impl Discover {
                 );
             }
             if urls.is_empty() {
-                return text;
+                return text + &news.table(|_| Vec::new());
             }
             let mut table = Table::new(&["new pages", "found through"]);
             for (url, count) in urls.iter().take(LISTED_MAX) {
@@ -132,7 +140,7 @@ impl Discover {
             }
             text += "\n";
             text += &table.text();
-            text
+            text + &news.table(|_| Vec::new())
         })?;
         Ok(Exit::Done)
     }

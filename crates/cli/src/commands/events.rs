@@ -9,8 +9,9 @@ use turnstone_fetch::urls::shown;
 use turnstone_pagestore::Position;
 
 use crate::exit::{Exit, Usage};
-use crate::moment::utc;
+use crate::moment::{now_ms, utc};
 use crate::output::Output;
+use crate::seconds::parse_ms;
 
 /// How often the journal is looked at again.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -29,11 +30,12 @@ pub(crate) struct Events {
     /// Go on when the journal ends, and tell what is added to it
     #[arg(long)]
     follow: bool,
-    /// Only what happened from here on: a moment (2026-11-18, 2026-11-18T08:30:00Z) or a position, as `next`
-    /// of the last event read
-    #[arg(long, value_name = "TIME|POSITION")]
+    /// Only what happened from here on: a moment (2026-11-18, 2026-11-18T08:30:00Z), an age (90m, 12h, 2d) or
+    /// a position, as `next` of the last event read
+    #[arg(long, value_name = "TIME|AGE|POSITION")]
     since: Option<String>,
-    /// Only these kinds: new, changed, gone, moved, refused, back [default: all]
+    /// Only these kinds: new, changed, gone, moved, refused, back; and alive, what a survey found as it was
+    /// [default: all but alive]
     #[arg(long, value_name = "KIND,…", value_delimiter = ',')]
     kind: Vec<String>,
     /// Only pages of these hosts and of those below them [default: all]
@@ -52,7 +54,12 @@ impl Events {
             _ => Position::default(),
         };
         let mut stream = Stream::open(&self.directory)?;
+        if filter.kinds.contains(&Kind::Alive) {
+            stream = stream.with_alive();
+        }
         let mut feed: Vec<SiteEvent> = Vec::new();
+        // Whether the reader went away: then there is nobody to follow the crawl for.
+        let mut gone = false;
         loop {
             stream.pull(from, |event| -> anyhow::Result<()> {
                 if !filter.wants(&event) {
@@ -65,9 +72,10 @@ impl Events {
                     feed.push(event);
                     return Ok(());
                 }
-                output.line(|| json(&event), || line(&event))
+                gone |= !output.told(|| json(&event), || line(&event))?;
+                Ok(())
             })?;
-            if !self.follow {
+            if !self.follow || gone {
                 break;
             }
             std::thread::sleep(LOOK_EVERY);
@@ -81,27 +89,42 @@ impl Events {
     }
 
     fn filter(&self) -> anyhow::Result<Filter> {
-        let kind = |name: &String| {
-            let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-            found.ok_or_else(|| {
-                let what =
-                    format!("'{name}': there are new, changed, gone, moved, refused and back");
-                Usage::of("--kind", what)
-            })
-        };
-        let since = |text: &String| {
-            Since::parse(text).ok_or_else(|| {
-                let what =
-                    format!("'{text}' is no moment such as 2026-11-18T08:30:00Z, and no position");
+        let from = |text: &String| {
+            since(text).ok_or_else(|| {
+                let what = format!(
+                    "'{text}' is no moment such as 2026-11-18T08:30:00Z, no age such as 2d, and no position"
+                );
                 Usage::of("--since", what)
             })
         };
         Ok(Filter {
-            kinds: self.kind.iter().map(kind).collect::<Result<_, _>>()?,
+            kinds: self
+                .kind
+                .iter()
+                .map(|name| kind("--kind", name))
+                .collect::<Result<_, _>>()?,
             hosts: self.host.iter().map(|host| host.to_lowercase()).collect(),
-            since: self.since.as_ref().map(since).transpose()?,
+            since: self.since.as_ref().map(from).transpose()?,
         })
     }
+}
+
+/// A kind by its name.
+pub(crate) fn kind(option: &str, name: &str) -> Result<Kind, Usage> {
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| {
+        let what =
+            format!("'{name}': there are new, changed, gone, moved, refused, back and alive");
+        Usage::of(option, what)
+    })
+}
+
+/// A moment, a position, or an age before now.
+fn since(text: &str) -> Option<Since> {
+    Since::parse(text).or_else(|| {
+        let age_ms = parse_ms(text).ok()?;
+        Some(Since::Moment(now_ms().saturating_sub(age_ms)))
+    })
 }
 
 /// An event in a line.

@@ -1,11 +1,13 @@
 //! One file a command.
 
 mod advise;
+mod audit;
 mod backtest;
 mod bonus;
 mod completions;
 mod copies;
 mod crawl;
+mod deliver;
 mod demo;
 mod diff;
 mod directory;
@@ -44,10 +46,14 @@ pub(crate) enum Command {
     Crawl(Box<crawl::Crawl>),
     /// Tell where a crawl stands, while it runs or after
     Status(status::Status),
+    /// Reckon again what a crawl has proven and certified, from its journal alone
+    Audit(audit::Audit),
     /// Tell why a page is fetched, waits or was refused
     Why(why::Why),
     /// Tell what happened to the pages of a crawl: new, changed, gone, moved, refused, back
     Events(events::Events),
+    /// Bring events to those who want them: webhooks, commands, files, e-mail
+    Deliver(deliver::Deliver),
     /// Print a stored copy of a page out of the WARC files
     Show(show::Show),
     /// Show what differs between two stored copies of a page, by words within lines
@@ -101,8 +107,10 @@ impl Command {
             Self::Demo(command) => command.run(output),
             Self::Crawl(command) => command.run(output),
             Self::Status(command) => command.run(output),
+            Self::Audit(command) => command.run(output),
             Self::Why(command) => command.run(output),
             Self::Events(command) => command.run(output),
+            Self::Deliver(command) => command.run(output),
             Self::Show(command) => command.run(output),
             Self::Diff(command) => command.run(output),
             Self::Report(command) => command.run(output),

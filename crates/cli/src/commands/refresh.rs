@@ -1,29 +1,40 @@
 //! `turnstone refresh DIR`
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use clap::Args;
 use serde_json::json;
+use turnstone_events::{DiffLine, diff_json, diff_text};
+use turnstone_fetch::urls::{UrlLimits, parse};
 use turnstone_frontier::{Change, Fault, PageId};
 use turnstone_lab::freshness::{self, Freshness};
-use turnstone_lab::number::{percent, whole};
-use turnstone_lab::table::Table;
+use turnstone_lab::number::{percent, plural, whole};
 use turnstone_ledger::{Past, Until};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
+use super::copies::Copies;
+use super::diff;
+use super::live::news::News;
 use super::live::{ExploreShare, LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
-/// The most changed pages that are listed for people.
-const LISTED_MAX: usize = 40;
+/// The most lines of a diff that are shown to people; `turnstone diff` shows all.
+const DIFF_LINES_MAX: usize = 20;
+/// The longest such line, in characters.
+const DIFF_LINE_MAX: usize = 200;
+/// The most pages of a round whose texts are compared.
+const DIFFS_MAX: usize = 1000;
 
 /// One cycle of change detection: fetch a few stored pages again and find those that changed
 ///
 /// The policy chooses by what this directory's own history tells. Pages are asked for with
-/// conditional requests; new versions go into the WARC files, unchanged pages as revisits.
+/// conditional requests; new versions go into the WARC files, unchanged pages as revisits. At the end what
+/// happened to which page is listed; with --json a line for each event as it happens, as in `turnstone
+/// events`, and a last line about the round.
 #[derive(Debug, Args)]
 pub(crate) struct Refresh {
     /// A crawl directory
@@ -39,7 +50,8 @@ pub(crate) struct Refresh {
     /// that `turnstone advise` can tell what the policy passes over: a share such as 10%
     #[arg(long, default_value = "0", value_name = "SHARE", value_parser = str::parse::<ExploreShare>)]
     explore: ExploreShare,
-    /// Say what changed: title, size of the text, links gained and lost
+    /// Show what changed: title, size of the text, links gained and lost, and the visible text by words, as
+    /// `turnstone diff` does (of the first 1,000 changed pages)
     #[arg(long)]
     diff: bool,
     #[command(flatten)]
@@ -52,6 +64,31 @@ struct Changed {
     url: String,
     what: &'static str,
     words: Vec<String>,
+    /// What differs in the visible text, where both copies could be read.
+    hunks: Option<Vec<Vec<DiffLine>>>,
+}
+
+impl Changed {
+    /// The diff in lines, no more than people read in a table.
+    fn shown(&self) -> Vec<String> {
+        let text = self.hunks.as_ref().map(|hunks| diff_text(hunks));
+        let text = text.unwrap_or_default();
+        let mut lines = text.lines();
+        let mut shown: Vec<String> = lines.by_ref().take(DIFF_LINES_MAX).map(cut).collect();
+        let rest = lines.count();
+        if rest > 0 {
+            shown.push(format!("… {} more", plural(rest as u64, "line")));
+        }
+        shown
+    }
+}
+
+/// The beginning of a line that is too long for a table.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(DIFF_LINE_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 impl Refresh {
@@ -77,13 +114,18 @@ impl Refresh {
             until: Until::default(),
             survey: None,
             watch: Watch::default(),
+            lines: !output.is_text(),
         };
         let answered = ask(order, Asked::make)?;
-        let store = Store::look(&self.directory)?;
+        let store = Rc::new(Store::look(&self.directory)?);
         let found = self.found(&store, answered.began)?;
         let freshness = freshness::after_round(&store, answered.began, stored)?;
         let (fetched, changed) = (found.fetched, found.changed.len() as u64);
         let ratio = changed as f64 / (fetched.max(1)) as f64;
+        let news = match output.is_text() {
+            true => News::since(&self.directory, answered.began)?,
+            false => News::default(),
+        };
         let document = json!({
             "directory": self.directory.display().to_string(),
             "policy": self.policy,
@@ -101,9 +143,10 @@ impl Refresh {
             "stopped_by": answered.summary.stop.name(),
             "pages": found.changed.iter().map(|page| json!({
                 "url": page.url, "page": page.page.0, "what": page.what, "diff": page.words,
+                "hunks": page.hunks.as_ref().map(|hunks| diff_json(hunks)),
             })).collect::<Vec<_>>(),
         });
-        output.result(&document, || {
+        output.last(&document, || {
             let mut text = format!(
                 "{}: {} of {} pages fetched had changed ({}); {} new pages are known\n",
                 self.directory.display(),
@@ -113,31 +156,18 @@ impl Refresh {
                 whole(found.new_pages),
             );
             text += &current(&freshness);
-            if found.changed.is_empty() {
-                return text;
-            }
-            let mut table = Table::new(&["what", "page"]);
-            for page in found.changed.iter().take(LISTED_MAX) {
-                table.row([page.what.to_owned(), page.url.clone()]);
-                for line in &page.words {
-                    table.row([String::new(), format!("  {line}")]);
-                }
-            }
-            text += "\n";
-            text += &table.text();
-            if found.changed.len() > LISTED_MAX {
-                text += &format!(
-                    "… and {} more (--json lists all)\n",
-                    found.changed.len() - LISTED_MAX
-                );
-            }
-            text
+            text + &news.table(|event| {
+                let of_page = found.changed.iter().find(|page| page.page == event.page);
+                let mut lines = of_page.map_or_else(Vec::new, |page| page.words.clone());
+                lines.extend(of_page.iter().flat_map(|page| page.shown()));
+                lines
+            })
         })?;
         Ok(Exit::Done)
     }
 
     /// What the round found, from the journal.
-    fn found(&self, store: &Store, began: Position) -> anyhow::Result<Found> {
+    fn found(&self, store: &Rc<Store>, began: Position) -> anyhow::Result<Found> {
         let mut found = Found::default();
         let mut scan = store.scan(began);
         while let Some((_, _, entry)) = scan.next()? {
@@ -161,18 +191,39 @@ impl Refresh {
                 Settled::Failed(_) => continue,
             };
             found.fetched += 1;
-            let mut words = Vec::new();
+            let (page, url) = (outcome.page, store.url(outcome.page)?);
+            let (mut words, mut hunks) = (Vec::new(), None);
             if self.diff && what == "changed" {
                 words = difference(store, outcome.before, &outcome)?;
+                if found.changed.len() < DIFFS_MAX {
+                    hunks = self.hunks(store, (&url, page), &outcome.facts);
+                }
             }
             found.changed.push(Changed {
-                page: outcome.page,
-                url: store.url(outcome.page)?,
+                page,
+                url,
                 what,
                 words,
+                hunks,
             });
         }
         Ok(found)
+    }
+}
+
+impl Refresh {
+    /// What differs between the copy that came and the one before it; nothing where one is not in
+    /// the WARC files, or is no text.
+    fn hunks(
+        &self,
+        store: &Rc<Store>,
+        (url, page): (&str, PageId),
+        new: &Facts,
+    ) -> Option<Vec<Vec<DiffLine>>> {
+        let url = parse(url, &UrlLimits::default()).ok()?;
+        let copies = Copies::in_store(&self.directory, store, (url, page)).ok()?;
+        let old = diff::before(&copies, new).ok()?;
+        Some(diff::compare(&copies, old, new).ok()?.hunks)
     }
 }
 

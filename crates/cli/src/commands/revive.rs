@@ -12,30 +12,30 @@ use turnstone_fetch::soft404::SoftOptions;
 use turnstone_fetch::urls::host_of;
 use turnstone_frontier::{Chance, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
-use turnstone_ledger::{Past, Stop, Until};
-use turnstone_pagestore::{Entry, Position, Settled, Store};
+use turnstone_ledger::{Stop, Until};
+use turnstone_pagestore::{Entry, Settled, Store};
 use turnstone_policy::liveness::{
     self, AliveEstimate, Confidence, Enough, LivenessPolicy, SampleSize,
 };
 use turnstone_policy::{Question, Spec};
-use turnstone_questions::Asked;
+use turnstone_questions::{Asked, begin_survey, end_survey, last_survey};
 
 use super::crawl;
 use super::crawl::config::Config;
 use super::import::{Import, Other};
+use super::live::news::News;
 use super::live::{LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
 
-/// The kind of the note that says where a survey began.
-const NOTE: &str = "revive";
-
 /// Find what is still alive of an old crawl, with the fewest requests
 ///
 /// Asks for heads, and for bodies only where a verdict needs one; tells pages that are gone although
 /// the server says 200 by comparing with a random sibling. A survey that was stopped goes on where
-/// it was. An old crawl that is no crawl directory yet is imported into one first.
+/// it was. An old crawl that is no crawl directory yet is imported into one first. At the end the first
+/// verdicts are listed, and all are in a file; with --json a line for each as it comes, as in
+/// `turnstone events`, and a last line about the survey.
 #[derive(Debug, Args)]
 pub(crate) struct Revive {
     /// A crawl directory, or an old crawl as `turnstone import` takes it: a list of URLs, WARC files, CDX,
@@ -145,6 +145,7 @@ impl Revive {
         let watch = Watch {
             line: Some(Arc::new(move || told(&line(), stored, confidence))),
             slice: None,
+            news: None,
             enough: enough.map(|enough| -> Arc<dyn Fn() -> bool + Send + Sync> {
                 Arc::new(move || {
                     let known = met();
@@ -152,8 +153,9 @@ impl Revive {
                     estimate.is_some_and(|estimate| enough.met(known.alive, estimate))
                 })
             }),
+            ..Watch::default()
         };
-        let mark = format!("begun {} sample {}", self.policy, self.sample);
+        let mark = format!("{} sample {}", self.policy, self.sample);
         let before = Store::look(&directory)?.index().tally().requests;
         let order = RoundOrder {
             directory: &directory,
@@ -163,13 +165,14 @@ impl Revive {
                 ..Asked::new(Question::Liveness, spec)
             },
             budget: requests.unwrap_or(u64::MAX),
-            past: Box::new(move |store, tick| begin(store, tick, &mark)),
+            past: Box::new(move |store, tick| Ok(begin_survey(store, tick, &mark)?)),
             until: Until {
                 requests: requests.map(|requests| before + requests),
                 ..Until::default()
             },
             survey: Some(SoftOptions::default()),
             watch,
+            lines: !output.is_text(),
         };
         let answered = ask(order, |asked, store| {
             Ok(Box::new(Watched {
@@ -195,6 +198,10 @@ impl Revive {
             answered.summary.stop.name()
         };
         let estimated = known.estimated(stored, confidence);
+        let news = match output.is_text() {
+            true => News::since(&directory, answered.began)?,
+            false => News::default(),
+        };
         let document = json!({
             "directory": directory.display().to_string(),
             "imported": imported,
@@ -212,7 +219,7 @@ impl Revive {
             "verdicts": written.verdicts,
             "file": file.display().to_string(),
         });
-        output.result(&document, || {
+        output.last(&document, || {
             format!(
                 "{}: {} alive and {} gone of {} pages, {} requests ({cost:.2} for each alive page of \
                  the survey); stopped by {stopped_by}\n{}\n{} verdicts in {}\n",
@@ -224,7 +231,7 @@ impl Revive {
                 told(&known, stored, confidence),
                 whole(written.verdicts),
                 file.display(),
-            )
+            ) + &news.table(|_| Vec::new())
         })?;
         let short = enough.is_some() && !met && answered.summary.stop != Stop::Exhausted;
         Ok(if short { Exit::Limit } else { Exit::Done })
@@ -310,35 +317,13 @@ fn beside(old: &Path) -> PathBuf {
     PathBuf::from(format!("{}-revive", stem.unwrap_or("old")))
 }
 
-/// Where the survey began: here, or where one that was not finished did.
-fn begin(store: &mut Store, tick: Tick, mark: &str) -> anyhow::Result<Past> {
-    let unfinished = store
-        .note(NOTE)?
-        .is_some_and(|note| note == mark.as_bytes());
-    if let (true, Some(at)) = (unfinished, store.index().note_at(NOTE)) {
-        return Ok(Past::Since(at));
-    }
-    let entry = Entry::Note {
-        kind: NOTE,
-        bytes: mark.as_bytes(),
-    };
-    Ok(Past::Since(store.append(tick, &entry)))
-}
-
 /// Notes that a survey is over, so that the next one begins anew.
 fn finish(directory: &Path, finished: bool) -> anyhow::Result<Store> {
     if !finished {
         return Ok(Store::look(directory)?);
     }
     let mut store = super::live::open(directory)?;
-    let at = store.index().note_at(NOTE).unwrap_or(Position::FIRST);
-    let tick = store.index().latest();
-    let bytes = format!("done {}", at.0);
-    let entry = Entry::Note {
-        kind: NOTE,
-        bytes: bytes.as_bytes(),
-    };
-    store.append(tick, &entry);
+    end_survey(&mut store);
     store.write()?;
     store.syncer().sync()?;
     Ok(store)
@@ -373,11 +358,7 @@ struct Written {
 
 /// Writes the verdict of every page that has one in the last survey.
 fn verdicts(store: &Store, file: &Path) -> anyhow::Result<Written> {
-    let note = store.note(NOTE)?.unwrap_or_default();
-    let note = String::from_utf8_lossy(&note).into_owned();
-    let begun = note.strip_prefix("done ").and_then(|at| at.parse().ok());
-    let begun = begun.map(Position).or_else(|| store.index().note_at(NOTE));
-    let mut scan = store.scan(begun.unwrap_or(Position::FIRST));
+    let mut scan = store.scan(last_survey(store)?);
     let mut lines = String::from("url\tverdict\tevidence\tfinal_url\ttime_ms\n");
     let mut written = Written::default();
     while let Some((_, _, entry)) = scan.next()? {

@@ -9,7 +9,7 @@ use turnstone_events::plain;
 use turnstone_pagestore::warc::Digest;
 
 use super::copies::{Copies, moment};
-use crate::exit::Exit;
+use crate::exit::{Exit, Usage};
 use crate::moment::utc;
 use crate::output::Output;
 
@@ -34,7 +34,7 @@ pub(crate) struct Show {
     /// The head of the answer that brought the body
     #[arg(long, conflicts_with = "raw")]
     headers: bool,
-    /// The body, byte for byte as it is stored; content codings are not undone
+    /// The body, byte for byte as it is stored; content codings are not undone. Not with --json
     #[arg(long)]
     raw: bool,
 }
@@ -46,6 +46,9 @@ impl Show {
         let copy = copies.at(at)?;
         let stored = copies.read(copy)?;
         if self.raw {
+            if !output.is_text() {
+                return Err(Usage::of("--raw", "prints bytes, which are no JSON").into());
+            }
             return match io::stdout().write_all(&stored.body) {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
                 _ => Ok(Exit::Done),
@@ -56,13 +59,25 @@ impl Show {
                 .map(|line| plain(line) + "\n")
                 .collect::<String>()
         };
+        let head = String::from_utf8_lossy(&stored.head);
         if self.headers {
-            output.raw(&lines(&String::from_utf8_lossy(&stored.head)))?;
+            let document = json!({
+                "url": copies.url.as_str(),
+                "time": utc(copy.wall_ms),
+                "status": copy.status,
+                "headers": headers(&head),
+            });
+            output.result(&document, || lines(&head))?;
             return Ok(Exit::Done);
         }
         let visible = copies.visible(&stored)?;
         if self.text {
-            output.raw(&lines(&visible.text))?;
+            let document = json!({
+                "url": copies.url.as_str(),
+                "time": utc(copy.wall_ms),
+                "text": visible.text,
+            });
+            output.result(&document, || lines(&visible.text))?;
             return Ok(Exit::Done);
         }
         let document = json!({
@@ -89,4 +104,13 @@ impl Show {
         })?;
         Ok(Exit::Done)
     }
+}
+
+/// The fields of a head in their order, each as name and value.
+fn headers(head: &str) -> Vec<(&str, &str)> {
+    let fields = head.lines().skip(1);
+    let fields = fields.filter_map(|line| line.split_once(':'));
+    fields
+        .map(|(name, value)| (name.trim(), value.trim()))
+        .collect()
 }

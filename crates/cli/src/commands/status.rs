@@ -28,14 +28,14 @@ pub(crate) struct Status {
 impl Status {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let directory = Directory::look(&self.directory)?;
-        let seen = Seen::of(&directory)?;
+        let seen = Moment::of(&directory)?;
         output.result(&seen.json(), || seen.text())?;
         Ok(Exit::Done)
     }
 }
 
 /// A crawl at one moment.
-struct Seen<'a> {
+struct Moment<'a> {
     directory: &'a Directory,
     standing: Standing,
     live: Option<Value>,
@@ -46,7 +46,7 @@ struct Seen<'a> {
     slices: [Option<Value>; 2],
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Moment<'a> {
     fn of(directory: &'a Directory) -> anyhow::Result<Self> {
         let live = directory.live();
         let proven = match &live {
@@ -160,6 +160,9 @@ impl<'a> Seen<'a> {
         ];
         if let Some(proven) = &self.proven {
             facts.push(("coverage", proven.bar()));
+            let confidence = self.directory.asked.confidence;
+            let confidence = confidence.map(|level| level.number());
+            facts.extend(proven.certificate(confidence).map(|line| ("", line)));
         }
         if let Some(with_dead) = self.with_dead {
             facts.push(("", summary::dead_line(with_dead)));
@@ -252,6 +255,7 @@ impl<'a> Seen<'a> {
 fn live_proof(live: &Value, directory: &Directory) -> Option<Proven> {
     Some(Proven {
         guaranteed: live["guaranteed"].as_f64()?,
+        certified: live["certified"].as_f64(),
         upper_bound: live["upper_bound"].as_f64()?,
         goal: directory.asked.goal_share(),
     })

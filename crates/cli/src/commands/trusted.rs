@@ -1,12 +1,12 @@
 //! `--trusted`: where the surfer starts.
 //!
-//! `top:N`, a list `PAGE[=WEIGHT],…`, or a file with one page a line, its weight behind a tab.
+//! `top:N`, `random:N` or `random:N:SEED`, a list `PAGE[=WEIGHT],…`, or a file with one page a line, its weight behind a tab.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use turnstone_frontier::PageId;
+use turnstone_frontier::{PageId, Random};
 use turnstone_lab::web::GraphWeb;
 use turnstone_linkgraph::rank::{InLinks, PageRank, Teleport};
 use turnstone_policy::coverage::Trust;
@@ -28,6 +28,22 @@ pub(crate) fn parse(text: &str, web: &GraphWeb) -> anyhow::Result<Trust> {
             )
         })?;
         return Ok(Trust::alike(top(web, count))?);
+    }
+    if let Some(drawn) = text.strip_prefix("random:") {
+        let (count, seed) = drawn.split_once(':').unwrap_or((drawn, "1"));
+        let pages = web.graph.page_count();
+        let count = count
+            .parse()
+            .ok()
+            .filter(|count| (1..=pages).contains(count));
+        let (Some(count), Ok(seed)) = (count, seed.parse()) else {
+            let what = format!("'{text}': give random:N or random:N:SEED, N from 1 to {pages}");
+            return Err(Usage::of("--trusted", what).into());
+        };
+        let mut order: Vec<PageId> = web.graph.pages().collect();
+        Random::new(seed).shuffle(&mut order);
+        order.truncate(count);
+        return Ok(Trust::alike(order)?);
     }
     if Path::new(text).is_file() {
         return read(Path::new(text), web);

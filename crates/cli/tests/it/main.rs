@@ -17,5 +17,6 @@ mod run;
 mod seeing;
 mod serve_web;
 mod site;
+mod tables;
 mod tidy;
 mod webs;

@@ -11,9 +11,21 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Standard output as JSON.
+    /// Standard output as JSON: one document, or the last of several lines.
     pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+        let last = self.out.lines().last().unwrap_or_default();
+        let whole = serde_json::from_str(&self.out);
+        whole
+            .or_else(|_| serde_json::from_str(last))
+            .unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+
+    /// The events that were told in lines before the last one.
+    pub(crate) fn events(&self) -> Vec<serde_json::Value> {
+        let lines: Vec<&str> = self.out.lines().collect();
+        let (_, events) = lines.split_last().expect("a last line");
+        let read = |line: &&str| serde_json::from_str(line).expect("a line is JSON");
+        events.iter().map(read).collect()
     }
 }
 

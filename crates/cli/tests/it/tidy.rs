@@ -12,20 +12,32 @@ const EDGES: &[(&str, &[&str])] = &[
     ("urls", &[]),
     ("fetch", &["urls"]),
     ("pagestore", &["frontier"]),
-    ("ledger", &["frontier", "pagestore", "urls"]),
+    ("ledger", &["frontier", "pagestore", "urls", "cluster"]),
     (
         "questions",
         &["frontier", "policy", "linkgraph", "pagestore", "ledger"],
     ),
     (
         "crawl",
-        &["frontier", "pagestore", "urls", "fetch", "ledger"],
+        &[
+            "frontier",
+            "pagestore",
+            "urls",
+            "fetch",
+            "ledger",
+            "cluster",
+        ],
     ),
     (
         "lab",
         &["frontier", "policy", "guess", "linkgraph", "pagestore"],
     ),
     ("events", &["frontier", "pagestore"]),
+    ("deliver", &["pagestore", "fetch", "events"]),
+    (
+        "tables",
+        &["frontier", "pagestore", "urls", "events", "lab"],
+    ),
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
@@ -42,6 +54,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "questions",
             "crawl",
             "events",
+            "deliver",
+            "tables",
         ],
     ),
 ];

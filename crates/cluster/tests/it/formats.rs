@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use turnstone_cluster::audit::{Account, Sender, Statement, Work};
 use turnstone_cluster::budget::{Ledger, Slot};
 use turnstone_cluster::chain::{Chunk, Ends};
-use turnstone_cluster::channel::{Item, Parcel, Transfer};
+use turnstone_cluster::channel::{Carries, Item, Parcel, Transfer};
 use turnstone_cluster::lane::Envelope;
 use turnstone_cluster::lease::{Hold, Lease};
 use turnstone_cluster::level::Told;
@@ -45,6 +45,7 @@ fn formats_stay_as_they_are() {
     check(&chunk.encode(), "0103ac028001[]017879");
     let item = Item {
         key: [1; 12],
+        carries: Carries::Mass { hops: 4 },
         mass: 5,
         depth: 6,
         url: Some("u".into()),
@@ -62,7 +63,7 @@ fn formats_stay_as_they_are() {
     };
     check(
         &transfer.encode(),
-        "010102[]010980808080808080808080010101010101010101010101010106050175",
+        "020102[]01098080808080808080808001010101010101010101010101010604050175",
     );
     let envelope = Envelope {
         claim: (3, node),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use turnstone_events::{Filter, Kind, Since, SiteEvent, Stream, json};
+use turnstone_events::{ChangeHistory, Filter, Kind, PAGE_BYTES, Since, SiteEvent, Stream, json};
 use turnstone_frontier::{Change, Fault, PageId, Tick};
 use turnstone_pagestore::{
     Entry, Facts, Links, NewPage, Outcome, Position, Settled, Store, StoreError,
@@ -130,6 +130,30 @@ fn an_event_is_a_change_of_standing() {
     // What an old crawl only names is there by hearsay.
     check(&[(CAME, "hearsay"), (SAME, "alive"), (SAME, "ok")], "new");
     check(&[(CAME, "hearsay"), (GONE, "")], "gone");
+    const { assert!(PAGE_BYTES <= 72) };
+}
+
+#[test]
+fn who_asks_is_told_what_a_survey_found_alive() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(folder.path(), 1);
+    for (settled, class) in [(CAME, ""), (SAME, "alive"), (SAME, "ok"), (GONE, "")] {
+        settle(&mut store, 0, settled, &[], Facts::refused(class, ""));
+    }
+    let stream = Stream::open(folder.path()).unwrap();
+    let told = events(&mut stream.with_alive(), Position(0));
+    let kinds: Vec<&str> = told.iter().map(|event| event.kind.name()).collect();
+    assert_eq!(kinds, ["new", "alive", "gone"]);
+    let wanted = |filter: Filter| told.iter().filter(|event| filter.wants(event)).count();
+    assert_eq!(wanted(Filter::default()), 2);
+    let kinds = vec![Kind::Alive];
+    assert_eq!(
+        wanted(Filter {
+            kinds,
+            ..Filter::default()
+        }),
+        1
+    );
 }
 
 #[test]
@@ -176,6 +200,39 @@ fn an_event_tells_where_from_since_when_and_what_was_there_before() {
     assert_eq!(ids.len(), 4);
 }
 
+/// Only pages announced since the outcome before are found by an outcome: the first of them too, and
+/// nothing that was known before it.
+#[test]
+fn what_found_a_page_is_the_outcome_that_announced_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(folder.path(), 2);
+    // Page 1 is announced and linked by nobody, as a sitemap that robots.txt names.
+    settle(&mut store, 0, CAME, &[], Facts::default());
+    add(&mut store, 2);
+    add(&mut store, 3);
+    let links = [PageId(0), PageId(1), PageId(2), PageId(3)];
+    settle(&mut store, 0, CHANGED, &links, Facts::default());
+    add(&mut store, 4);
+    settle(
+        &mut store,
+        2,
+        CAME,
+        &[PageId(3), PageId(4)],
+        Facts::default(),
+    );
+    for page in [1, 3, 4] {
+        settle(&mut store, page, CAME, &[], Facts::default());
+    }
+    let told = events(&mut Stream::open(folder.path()).unwrap(), Position(0));
+    let found_by = |page: u32| {
+        let event = told.iter().find(|event| event.page == PageId(page));
+        event.unwrap().found_by.clone()
+    };
+    let url = |page: u32| Some(format!("http://a.example/{page}"));
+    assert_eq!([0, 1].map(found_by), [None, None]);
+    assert_eq!([2, 3, 4].map(found_by), [url(0), url(0), url(2)]);
+}
+
 #[test]
 fn filters_leave_out_what_is_not_wanted() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,4 +273,35 @@ fn filters_leave_out_what_is_not_wanted() {
     let position = Since::Position(Position(1070));
     assert_eq!(Since::parse("1070"), Some(position));
     assert_eq!(Since::parse("yesterday"), None);
+}
+
+#[test]
+fn a_forecast_is_made_of_what_was_seen() {
+    const DAY_MS: u64 = 86_400_000;
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = store(folder.path(), 4);
+    let none = ChangeHistory::of(&store).unwrap().forecast(2.0);
+    assert_eq!((none.pages, none.changes_per_day), (0, None));
+    // Page 0 changes every day, page 1 never; page 2 was fetched once, page 3 never.
+    for day in 0..=10 {
+        for (page, settled) in [(0, CHANGED), (1, SAME)] {
+            let settled = if day == 0 { CAME } else { settled };
+            let facts = Facts {
+                wall_ms: (1 + day) * DAY_MS,
+                ..Facts::refused("", "")
+            };
+            settle(&mut store, page, settled, &[], facts);
+        }
+    }
+    settle(&mut store, 2, CAME, &[], Facts::refused("", ""));
+    let forecast = ChangeHistory::of(&store).unwrap().forecast(3.0);
+    assert_eq!((forecast.pages, forecast.looked_twice), (3, 2));
+    assert_eq!((forecast.turn_days, forecast.delay_days), (1.0, 0.5));
+    // -ln(0.5 / 10.5) = 3.0445 for one of two, so half as much again for three.
+    let is = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-3;
+    assert!(is(forecast.changes_per_day, 4.5668), "{forecast:?}");
+    assert!(
+        is(forecast.seen_per_day, 1.5 * (1.0 - 0.5 / 10.5)),
+        "{forecast:?}"
+    );
 }

@@ -22,5 +22,5 @@ pub use record::{
     Access, AfterLongSilence, Answer, Next, REDIRECTS_MAX, Record, RefreshOptions, Standing,
     cache_control_lifetime_s,
 };
-pub use rules::{CrawlDelay, Line, Rules, Verdict};
+pub use rules::{CrawlDelay, Line, Permission, Rules};
 pub use saved::RestoreError;

@@ -28,14 +28,14 @@ pub struct Line {
 
 /// Whether a path may be fetched, and the line that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict<'a> {
+pub struct Permission<'a> {
     /// The path may be fetched.
     pub allowed: bool,
     /// The deciding line; `None` when no rule matches, which allows.
     pub line: Option<&'a Line>,
 }
 
-impl fmt::Display for Verdict<'_> {
+impl fmt::Display for Permission<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.allowed {
             "allowed"
@@ -165,7 +165,7 @@ impl Rules {
     }
 
     /// Whether a URL may be fetched. Only its path and query count.
-    pub fn check_url(&self, url: &url::Url) -> Verdict<'_> {
+    pub fn check_url(&self, url: &url::Url) -> Permission<'_> {
         match url.query() {
             Some(query) => self.check(&format!("{}?{query}", url.path())),
             None => self.check(url.path()),
@@ -174,20 +174,20 @@ impl Rules {
 
     /// Whether a path (with its query, if any) may be fetched. The most specific rule wins, allow
     /// on a tie; `/robots.txt` itself is always allowed.
-    pub fn check(&self, path_and_query: &str) -> Verdict<'_> {
+    pub fn check(&self, path_and_query: &str) -> Permission<'_> {
         let path = normalise(path_and_query);
         if path == "/robots.txt" {
-            return Verdict {
+            return Permission {
                 allowed: true,
                 line: None,
             };
         }
         match self.deciding(&path) {
-            Some(rule) => Verdict {
+            Some(rule) => Permission {
                 allowed: rule.allow,
                 line: Some(&rule.line),
             },
-            None => Verdict {
+            None => Permission {
                 allowed: true,
                 line: None,
             },

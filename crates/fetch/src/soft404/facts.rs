@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::html::{Fingerprint, Page};
 use crate::urls::host_of;
+use crate::wall::Wall;
 
 /// The facts of one fetch, its redirects followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct PageFacts {
     pub canonical: Option<Url>,
     /// The page asks for a password.
     pub password_field: bool,
+    /// The answer is a wall before the page, not the page.
+    pub wall: Option<Wall>,
 }
 
 impl PageFacts {
@@ -43,6 +46,7 @@ impl PageFacts {
             fingerprint: Fingerprint::of(&without_echo(&page.text, requested)),
             canonical: page.canonical.clone(),
             password_field: page.password_field,
+            wall: None,
         }
     }
 
@@ -57,6 +61,7 @@ impl PageFacts {
             fingerprint: Fingerprint::default(),
             canonical: None,
             password_field: false,
+            wall: None,
         }
     }
 

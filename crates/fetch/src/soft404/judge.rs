@@ -53,6 +53,8 @@ pub enum Evidence {
     Root,
     /// The fetch ended at a login page, or page and random sibling both ask for a password.
     LoginWall,
+    /// Page or random sibling is behind a wall of this class.
+    Wall(&'static str),
     /// Random names meet a login page and this page does not: it exists outside the wall.
     ProbeAtWall,
     /// Too little text to compare: the page is made by scripts.
@@ -85,6 +87,7 @@ impl fmt::Display for Evidence {
             Evidence::Status(status) => write!(f, "the server answered {status}"),
             Evidence::Root => write!(f, "the front page of a host is never judged"),
             Evidence::LoginWall => write!(f, "behind a login page"),
+            Evidence::Wall(class) => write!(f, "a wall answers instead ({class})"),
             Evidence::ProbeAtWall => write!(
                 f,
                 "a random sibling is behind a login page, this page is not"
@@ -152,6 +155,9 @@ pub fn judge(
     let Some(probe_url) = probe_url(&page.requested, token) else {
         return Verdict::Alive(vec![Evidence::Root]);
     };
+    if let Some(wall) = page.wall {
+        return Verdict::Unknown(vec![Evidence::Wall(wall.class())]);
+    }
     if page.is_login_wall() {
         return Verdict::Unknown(vec![Evidence::LoginWall]);
     }
@@ -177,6 +183,9 @@ fn compare(
     }
     if !(200..=299).contains(&probe.status) {
         return Verdict::Unknown(vec![Evidence::ProbeFailed(probe.status)]);
+    }
+    if let Some(wall) = probe.wall {
+        return Verdict::Unknown(vec![Evidence::Wall(wall.class())]);
     }
     if probe.is_login_wall() {
         return Verdict::Alive(vec![Evidence::ProbeAtWall]);

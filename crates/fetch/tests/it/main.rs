@@ -33,3 +33,4 @@ mod soft404;
 mod tls;
 mod turns;
 mod urls;
+mod walls;

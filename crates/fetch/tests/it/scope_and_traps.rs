@@ -204,6 +204,7 @@ fn scope_names_the_rule_that_refuses() {
         query_params_max: 2,
         path_bytes_max: 40,
         query_bytes_max: 10,
+        ..ScopeRules::default()
     };
     let scope = Scope::new(rules).unwrap();
     let check = |text: &str, depth| {

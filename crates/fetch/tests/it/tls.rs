@@ -322,3 +322,36 @@ async fn bad_roots_are_named() {
     .to_string();
     assert!(error.starts_with("extra root certificate 2: "), "{error}");
 }
+
+/// What an operator gives as a file is what is trusted.
+#[test]
+fn authorities_are_read_from_pem() {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in AUTHORITY.root.chunks(3) {
+        let bits = three.iter().chain(&[0, 0]).take(3);
+        let bits = bits.fold(0usize, |bits, byte| bits << 8 | usize::from(*byte));
+        for place in 0..4 {
+            let letter = LETTERS[bits >> (18 - 6 * place) & 63];
+            text.push(if place > three.len() {
+                '='
+            } else {
+                char::from(letter)
+            });
+        }
+    }
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+    let twice = format!("# ours\n{pem}{pem}");
+    let read = turnstone_fetch::certificates_of(twice.as_bytes()).unwrap();
+    assert_eq!(read, [AUTHORITY.root.clone(), AUTHORITY.root.clone()]);
+    for junk in [
+        "",
+        "junk",
+        "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n",
+    ] {
+        assert!(
+            turnstone_fetch::certificates_of(junk.as_bytes()).is_err(),
+            "{junk}"
+        );
+    }
+}

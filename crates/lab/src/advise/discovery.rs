@@ -89,7 +89,7 @@ impl Holding {
 
 /// What a policy found, and what there was.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Yield {
     found: u64,
     at_best: u64,
     new: u64,
@@ -97,7 +97,7 @@ struct Found {
     unknown: u64,
 }
 
-impl Found {
+impl Yield {
     fn share(&self) -> f64 {
         self.found as f64 / self.new.max(1) as f64
     }
@@ -132,7 +132,7 @@ fn try_policy(
     let count = shares.len() as f64;
     let mean = shares.iter().sum::<f64>() / count;
     let squares: f64 = shares.iter().map(|share| (share - mean).powi(2)).sum();
-    let sum = |of: fn(&Found) -> u64, all: &[Found]| all.iter().map(of).sum::<u64>() as f64;
+    let sum = |of: fn(&Yield) -> u64, all: &[Yield]| all.iter().map(of).sum::<u64>() as f64;
     let (found, new) = (sum(|f| f.found, &wholes), sum(|f| f.new, &wholes));
     let (first_found, first_new) = (sum(|f| f.found, &firsts), sum(|f| f.new, &firsts));
     let halves = if first_new > 0.0 && new > first_new {
@@ -161,7 +161,7 @@ fn run(
     sites: &[RecordedSite],
     plan: &Plan,
     cut: impl Fn(History) -> History,
-) -> Result<Found, AdviseError> {
+) -> Result<Yield, AdviseError> {
     let mut summary = Summary::new(plan);
     for site in sites {
         summary.add(&run_site(cut(site.read(Words::Skip)?), plan));
@@ -169,7 +169,7 @@ fn run(
     let policy = plan.policies[0].to_string();
     let rows = summary.rows(1);
     let row = rows.iter().find(|row| row.policy == policy);
-    Ok(row.map_or_else(Found::default, |row| Found {
+    Ok(row.map_or_else(Yield::default, |row| Yield {
         found: row.found,
         at_best: match row.doubt {
             Some(doubt) => (doubt.coverage_high.unwrap_or(0.0) * row.new as f64).round() as u64,

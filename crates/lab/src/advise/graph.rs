@@ -76,6 +76,7 @@ pub(super) fn coverage(
         goal: Goal {
             damping: fraction(0.85),
             epsilon: fraction(1.0 - GOAL),
+            confidence: None,
         },
         politeness: Politeness::OFF,
     };

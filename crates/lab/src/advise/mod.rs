@@ -27,7 +27,7 @@ use turnstone_policy::{Question, Spec, SpecError};
 use crate::backtest::Watch;
 use crate::web::{OldWebError, WebError};
 
-pub use verdict::{ANSWERS_MIN, Better, LEAST_SHARE, Tried, UNKNOWN_MAX, Verdict, decide};
+pub use verdict::{ANSWERS_MIN, Better, Conclusion, LEAST_SHARE, Tried, UNKNOWN_MAX, decide};
 
 /// Why there is no advice.
 #[derive(Debug, thiserror::Error)]
@@ -82,16 +82,16 @@ pub struct Advice {
     /// What there was no time for.
     pub untried: Vec<String>,
     /// What comes of it.
-    pub verdict: Verdict,
+    pub verdict: Conclusion,
 }
 
 impl Advice {
     /// The policy to use, if the history tells.
     pub fn policy(&self) -> Option<&str> {
         match &self.verdict {
-            Verdict::Keep { .. } => Some(self.default),
-            Verdict::Change { policy, .. } => Some(policy),
-            Verdict::TooThin { .. } => None,
+            Conclusion::Keep { .. } => Some(self.default),
+            Conclusion::Change { policy, .. } => Some(policy),
+            Conclusion::TooThin { .. } => None,
         }
     }
 
@@ -184,7 +184,7 @@ impl Field<'_> {
             default: self.policies[0],
             tried: Vec::new(),
             untried: Vec::new(),
-            verdict: Verdict::TooThin { why, remedy },
+            verdict: Conclusion::TooThin { why, remedy },
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct Tried {
 /// What comes of all figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Verdict {
+pub enum Conclusion {
     /// The default is as good as any.
     Keep {
         /// Policies whose figures do not differ from the default's by more than noise.
@@ -120,7 +120,7 @@ fn looks_better(a: &Tried, b: &Tried, better: Better) -> bool {
 }
 
 /// What to do about a question, given what was tried: the default first.
-pub fn decide(tried: &[Tried], better: Better, question: Question) -> Verdict {
+pub fn decide(tried: &[Tried], better: Better, question: Question) -> Conclusion {
     let Some(default) = tried.first() else {
         return thin("nothing was tried", question);
     };
@@ -159,7 +159,7 @@ pub fn decide(tried: &[Tried], better: Better, question: Question) -> Verdict {
             let wanted = others.filter(|other| wanted(other));
             wanted.map(|other| other.policy.clone()).collect()
         };
-        return Verdict::Keep {
+        return Conclusion::Keep {
             ties: named(&|other| {
                 !looks_better(default, other, better) && !looks_better(other, default, better)
             }),
@@ -171,14 +171,14 @@ pub fn decide(tried: &[Tried], better: Better, question: Question) -> Verdict {
         Better::Higher => a.figure.total_cmp(&b.figure),
         Better::Lower => b.figure.total_cmp(&a.figure),
     });
-    Verdict::Change {
+    Conclusion::Change {
         policy: chosen.policy.clone(),
         runner_up: runner_up.map_or_else(String::new, |one| one.policy.clone()),
     }
 }
 
 /// The history does not tell, and what would help.
-pub(super) fn thin(why: &str, question: Question) -> Verdict {
+pub(super) fn thin(why: &str, question: Question) -> Conclusion {
     let remedy = match question {
         Question::Coverage | Question::Importance => {
             "crawl more of what is known with `turnstone crawl`"
@@ -194,7 +194,7 @@ pub(super) fn thin(why: &str, question: Question) -> Verdict {
         }
         Question::Keep => "try policies on recorded sites with `turnstone backtest keep`",
     };
-    Verdict::TooThin {
+    Conclusion::TooThin {
         why: why.to_owned(),
         remedy: remedy.to_owned(),
     }
@@ -218,15 +218,15 @@ mod tests {
 
     fn check(tried: &[Tried], better: Better, expected: &str) {
         let told = match decide(tried, better, Question::Changes) {
-            Verdict::Keep { ties, unsure } => {
+            Conclusion::Keep { ties, unsure } => {
                 format!(
                     "keep, as good: {}{}",
                     ties.join(" "),
                     unsure.join(" perhaps ")
                 )
             }
-            Verdict::Change { policy, runner_up } => format!("{policy} before {runner_up}"),
-            Verdict::TooThin { why, .. } => format!("thin: {why}"),
+            Conclusion::Change { policy, runner_up } => format!("{policy} before {runner_up}"),
+            Conclusion::TooThin { why, .. } => format!("thin: {why}"),
         };
         assert_eq!(told, expected);
     }
@@ -299,7 +299,7 @@ mod tests {
             Better::Higher,
             Question::Changes,
         );
-        let kept = Verdict::Keep {
+        let kept = Conclusion::Keep {
             ties: Vec::new(),
             unsure: vec!["b".to_owned()],
         };
@@ -312,7 +312,7 @@ mod tests {
             };
             let tried = [by_chance(&default, 0.4), by_chance(&unsure, chance)];
             let verdict = decide(&tried, Better::Higher, Question::Changes);
-            assert_eq!(matches!(verdict, Verdict::Change { .. }), expected);
+            assert_eq!(matches!(verdict, Conclusion::Change { .. }), expected);
         }
     }
 
@@ -327,7 +327,7 @@ mod tests {
             let other = between(tried("b", 6.0, 0.0, &[]), 5.0, high);
             let verdict = decide(&[default.clone(), other], Better::Lower, Question::Changes);
             assert_eq!(
-                matches!(verdict, Verdict::Change { .. }),
+                matches!(verdict, Conclusion::Change { .. }),
                 expected,
                 "{high}"
             );

@@ -23,7 +23,7 @@ use super::{LogSpaced, Watch};
 use crate::replay::{Replay, Start};
 
 /// How exactly the truth is known: far finer than any share that is reported.
-const TRUTH_TOLERANCE: f64 = 1e-10;
+pub(super) const TRUTH_TOLERANCE: f64 = 1e-10;
 
 /// How often the one who watches is told, in downloads.
 const WATCH_EVERY: u64 = 4096;
@@ -65,6 +65,12 @@ pub struct Outcome {
     pub points: Vec<Point>,
     /// Downloads until 1−ε was proven; none if it never was.
     pub downloads_to_guarantee: Option<u64>,
+    /// Downloads until 1−ε was certified or proven; none if it never was, or no confidence was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downloads_to_certificate: Option<u64>,
+    /// Of all downloads, those that were made to test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_requests: Option<u64>,
     /// Downloads until 1−ε was there; none if it never was.
     pub downloads_to_actual: Option<u64>,
     /// Downloads in all.
@@ -130,7 +136,7 @@ impl Truth {
     }
 
     /// The ranks a policy with this spec works towards.
-    fn for_spec(&self, spec: &Spec) -> &[f64] {
+    pub(super) fn for_spec(&self, spec: &Spec) -> &[f64] {
         match (dangling_of(spec), &self.leak) {
             (Dangling::Leak, Some(ranks)) => ranks,
             _ => &self.jump,
@@ -203,8 +209,12 @@ pub fn run(
     };
     let coverage = replay.scheduler().coverage().unwrap_or_default();
     tally.end(&coverage);
+    let tests = replay.scheduler().policy().tests();
+    let certified = coverage.certified.is_some() && coverage.met();
     Ok(Outcome {
         policy: spec.to_string(),
+        downloads_to_certificate: certified.then_some(tally.downloads),
+        test_requests: tests.map(|tests| tests.requests),
         downloads_to_guarantee: tally.downloads_to_guarantee,
         downloads_to_actual: tally.downloads_to_actual,
         downloads: tally.downloads,
@@ -238,6 +248,8 @@ pub fn optimal(question: &Question<'_>, truth: &Truth) -> Outcome {
     }
     Outcome {
         policy: "optimal".to_owned(),
+        downloads_to_certificate: None,
+        test_requests: None,
         // It knows the truth, so what is there is proven.
         downloads_to_guarantee: tally.downloads_to_actual,
         downloads_to_actual: tally.downloads_to_actual,

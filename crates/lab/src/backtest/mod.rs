@@ -3,6 +3,7 @@
 //! One file a question; each gives plain results that the command line prints, draws and writes as
 //! JSON.
 
+pub mod certificate;
 pub mod changes;
 pub mod coverage;
 pub mod importance;

@@ -18,7 +18,7 @@ use std::path::Path;
 use turnstone_frontier::{Fault, PageId};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store, StoreError};
 
-use super::snapshots::{Grouping, Seen, SnapshotBy};
+use super::snapshots::{Grouping, SnapshotBy, Visits};
 use crate::history::{
     self, Found, History, HistoryError, HistoryWriter, Line, Look, Looks, Rows, VersionId,
 };
@@ -61,7 +61,7 @@ pub struct SiteHistories<S> {
     store: S,
     sites: Vec<Site>,
     /// By site.
-    seen: Vec<Seen>,
+    seen: Vec<Visits>,
     /// By page: its site and its number there, if it was ever fetched.
     places: Vec<Option<(u32, u32)>>,
     /// Where redirects lead.
@@ -128,7 +128,7 @@ impl<S: Borrow<Store>> SiteHistories<S> {
         by: SnapshotBy,
         numbers: &HashMap<String, u32>,
     ) -> Result<(), StoreError> {
-        let mut seen: Vec<Seen> = self.sites.iter().map(|_| Seen::default()).collect();
+        let mut seen: Vec<Visits> = self.sites.iter().map(|_| Visits::default()).collect();
         let site_of = |url: &str| numbers.get(split(url).0).copied();
         let mut grouping = Grouping::new(by);
         let mut scan = self.store().scan(Position::FIRST);
@@ -235,7 +235,7 @@ impl<S: Borrow<Store>> SiteHistories<S> {
     /// Lists the hosts of the crawl that the site links to; returns the number of each.
     fn write_hosts(
         &self,
-        seen: &Seen,
+        seen: &Visits,
         lines: &mut HistoryWriter<impl Write>,
     ) -> Result<HashMap<u32, u32>, StoreError> {
         let mut hosts = HashMap::new();

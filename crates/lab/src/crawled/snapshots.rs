@@ -69,14 +69,14 @@ struct WholeSite {
 
 /// Where in the journal what came of the pages of a site stands, and in which snapshot.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Visits {
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) fetches: Vec<(Position, u32)>,
     /// Rounds that are among its snapshots, or were before its first.
     rounds: usize,
 }
 
-impl Seen {
+impl Visits {
     /// Goes on to a snapshot, past the rounds in which nobody looked here.
     fn open(&mut self, snapshot: Snapshot, rounds: &[Snapshot]) {
         if !self.snapshots.is_empty() {
@@ -123,7 +123,7 @@ impl Grouping {
     pub(super) fn entry(
         &mut self,
         entry: &Entry<'_>,
-        sites: &mut [Seen],
+        sites: &mut [Visits],
         site_of: &dyn Fn(&str) -> Option<u32>,
     ) {
         match *entry {
@@ -158,7 +158,7 @@ impl Grouping {
     }
 
     /// The whole site was seen. An import that was killed may say so twice.
-    fn whole(&mut self, whole: &WholeSite, site: &mut Seen) {
+    fn whole(&mut self, whole: &WholeSite, site: &mut Visits) {
         let known = |snapshot: &Snapshot| match snapshot.key {
             Key::Whole(day, number) => (whole.day, whole.snapshot) <= (day, number),
             _ => false,
@@ -176,7 +176,7 @@ impl Grouping {
     }
 
     /// Puts an outcome into a snapshot of its site.
-    pub(super) fn outcome(&mut self, outcome: &Outcome<'_>, at: Position, site: &mut Seen) {
+    pub(super) fn outcome(&mut self, outcome: &Outcome<'_>, at: Position, site: &mut Visits) {
         let wall_ms = outcome.facts.wall_ms;
         let day = (wall_ms.max(self.began_ms) / DAY_MS).max(self.day);
         self.day = day;
@@ -204,7 +204,7 @@ impl Grouping {
     }
 
     /// The journal ends: rounds at the end in which nobody looked at a site are its snapshots too.
-    pub(super) fn finish(self, sites: &mut [Seen]) {
+    pub(super) fn finish(self, sites: &mut [Visits]) {
         for site in sites.iter_mut().filter(|site| !site.snapshots.is_empty()) {
             site.snapshots.extend(&self.rounds[site.rounds..]);
         }

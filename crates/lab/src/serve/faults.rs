@@ -31,10 +31,31 @@ pub(super) enum Kind {
     Drip { bytes: usize, every_ms: u64 },
     Truncate { share: f64 },
     Gone { status: u16 },
+    Wall { kind: WallKind },
 }
 
+/// What stands before a page instead of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WallKind {
+    Challenge,
+    Login,
+    Consent,
+    Payment,
+    Region,
+    Denied,
+}
+
+const WALLS: [(&str, WallKind); 6] = [
+    ("challenge", WallKind::Challenge),
+    ("login", WallKind::Login),
+    ("consent", WallKind::Consent),
+    ("payment", WallKind::Payment),
+    ("region", WallKind::Region),
+    ("denied", WallKind::Denied),
+];
+
 /// The faults a share of the paths has, in the order in which they show.
-pub(super) const KINDS: [&str; 9] = [
+pub(super) const KINDS: [&str; 10] = [
     "reset",
     "half-head",
     "5xx",
@@ -44,6 +65,7 @@ pub(super) const KINDS: [&str; 9] = [
     "drip",
     "truncate",
     "gone",
+    "wall",
 ];
 
 /// A fault, how many paths have it, and how soon they lose it.
@@ -168,6 +190,49 @@ impl Faults {
     }
 }
 
+impl WallKind {
+    fn answer(self, request: &Request<'_>) -> Answer {
+        let page = |status: u16, body: &str| Answer {
+            status,
+            ..Answer::html(body)
+        };
+        match self {
+            Self::Challenge => page(
+                200,
+                "<!DOCTYPE html><title>Just a moment...</title><script>window._cf_chl_opt={cType:'managed'};\
+                 </script><noscript>Enable JavaScript and cookies to continue</noscript>",
+            ),
+            Self::Login => {
+                let from: String = request
+                    .path
+                    .bytes()
+                    .map(|byte| format!("%{byte:02X}"))
+                    .collect();
+                Answer::redirect(302, &format!("/~wall/login?next={from}"))
+            }
+            Self::Consent => page(
+                200,
+                "<!DOCTYPE html><title>Before you continue</title><p>We use cookies.\
+                 <form method=post><button>Accept all</button><button>Reject all</button></form>",
+            ),
+            Self::Payment => page(
+                402,
+                "<!DOCTYPE html><title>Payment required</title><p>Pay per crawl.",
+            )
+            .header("crawler-price", "USD 0.01"),
+            Self::Region => page(
+                200,
+                "<!DOCTYPE html><title>Sorry</title><h1>This page is not available in your country</h1>",
+            ),
+            Self::Denied => page(
+                403,
+                "<!DOCTYPE html><title>Access Denied</title><h1>Access Denied</h1>You don't have permission.\
+                 <p>Reference #18.2f1<p>https://errors.edgesuite.net/18.2f1",
+            ),
+        }
+    }
+}
+
 impl Kind {
     /// The answer that stands instead of the page; none if the page is only delivered badly.
     pub(super) fn instead(self, request: &Request<'_>) -> Option<Answer> {
@@ -177,6 +242,7 @@ impl Kind {
             Self::TooMany { retry_after_s } => {
                 Answer::status(429).header("Retry-After", retry_after_s.to_string())
             }
+            Self::Wall { kind } => kind.answer(request),
             Self::Redirect { hops, status } => {
                 Answer::redirect(status, &format!("{MOVED}{hops}{}", request.path))
             }
@@ -202,6 +268,7 @@ impl Kind {
             Self::Gone { .. }
             | Self::Server { .. }
             | Self::TooMany { .. }
+            | Self::Wall { .. }
             | Self::Redirect { .. } => Delivery::Whole,
         }
     }
@@ -215,7 +282,7 @@ fn fault(item: &str, name: &str, given: &mut Parameters) -> Result<Fault, SpecEr
         SpecError::new(item, what)
     })?;
     let rate = given.share("rate", 1.0)?;
-    let lasts = matches!(name, "gone" | "redirect");
+    let lasts = matches!(name, "gone" | "redirect" | "wall");
     let recover = given.share("recover", if lasts { 0.0 } else { 0.5 })?;
     let host = given.optional("host", 0..=u64::from(u32::MAX))?;
     let kind = match name {
@@ -232,6 +299,15 @@ fn fault(item: &str, name: &str, given: &mut Parameters) -> Result<Fault, SpecEr
         "429" => Kind::TooMany {
             retry_after_s: given.whole("retry-after", 1, 0..=86_400)?,
         },
+        "wall" => {
+            let word = given.word("as")?.unwrap_or_else(|| "challenge".to_owned());
+            let kind = WALLS.iter().find(|(name, _)| *name == word);
+            let Some((_, kind)) = kind else {
+                let known = WALLS.map(|(name, _)| name).join(", ");
+                return Err(SpecError::new(item, format!("as is one of {known}")));
+            };
+            Kind::Wall { kind: *kind }
+        }
         "redirect" => Kind::Redirect {
             hops: given.whole("hops", 1, 1..=100)? as u32,
             status: given.whole("status", 301, 301..=308)? as u16,

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod plans;
+mod shards;
 mod spending;
 mod teller;

@@ -86,7 +86,7 @@ impl Writer {
         let index_path = path.join(INDEX_NAME);
         remove_temporaries(&index_path).map_err(io_error(path))?;
         check_index(&index_path, &settings, ends)?;
-        let found = Found::look(path, &settings)?;
+        let found = ArchiveFiles::look(path, &settings)?;
         found.check(ends)?;
         let mut cut = Cut::default();
         for number in 1..ends.file {
@@ -125,13 +125,13 @@ pub(super) struct FoundFile {
 }
 
 /// The WARC files of an archive, by number.
-pub(super) struct Found<'a> {
+pub(super) struct ArchiveFiles<'a> {
     path: &'a Path,
     settings: &'a Settings,
     pub(super) files: Vec<FoundFile>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> ArchiveFiles<'a> {
     pub(super) fn look(path: &'a Path, settings: &'a Settings) -> Result<Self, OpenError> {
         let mut files = Vec::new();
         for entry in fs::read_dir(path).map_err(io_error(path))? {

@@ -13,7 +13,7 @@ use flate2::bufread::GzDecoder;
 
 use super::cdx_line::{CDX_LINE_BYTES_MAX, CdxLine};
 use super::folder::RealFolder;
-use super::recovery::{Cut, Found, OpenError, check_name, io_error, len_of};
+use super::recovery::{ArchiveFiles, Cut, OpenError, check_name, io_error, len_of};
 use super::sort::{remove_temporaries, replace_index};
 use super::tail::Tail;
 use super::writer::{Ends, INDEX_NAME, Settings};
@@ -29,7 +29,7 @@ pub fn recover_without_journal(path: &Path, settings: &Settings) -> Result<(Ends
     let mut cut = Cut::default();
     let mut ends = Ends::default();
     let mut lengths = Vec::new();
-    for file in Found::look(path, settings)?.files {
+    for file in ArchiveFiles::look(path, settings)?.files {
         let whole = if file.open {
             whole_members_end(&file.path).map_err(io_error(&file.path))?
         } else {

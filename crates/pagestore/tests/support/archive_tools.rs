@@ -26,13 +26,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A program of the environment: `python`, `warcio`, `wb-manager`, `wayback`, …
 pub(crate) fn program(name: &str) -> PathBuf {
     static BIN: OnceLock<PathBuf> = OnceLock::new();
-    BIN.get_or_init(|| environment().join("bin")).join(name)
+    BIN.get_or_init(|| environment(&PACKAGES).join("bin"))
+        .join(name)
 }
 
-fn environment() -> PathBuf {
+/// A virtual environment with these packages, made if it is not there.
+pub(crate) fn environment(packages: &[&str]) -> PathBuf {
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("test-tools");
     fs::create_dir_all(&tools).unwrap();
-    let folder = tools.join(format!("py-{}", PACKAGES.join("-").replace("==", "-")));
+    let folder = tools.join(format!("py-{}", packages.join("-").replace("==", "-")));
     let ready = folder.join("ready");
     let lock = File::create(tools.join("lock")).unwrap();
     lock.lock().unwrap();
@@ -45,7 +47,7 @@ fn environment() -> PathBuf {
         install
             .args(["-m", "pip", "install", "--quiet", "--no-input"])
             .arg("--disable-pip-version-check")
-            .args(PACKAGES);
+            .args(packages);
         run_installer(install);
         File::create(ready).unwrap();
     }

@@ -32,7 +32,7 @@ use turnstone_frontier::{
 };
 
 use super::book::{Book, Stage};
-use super::copies::{Copies, DAY_MS, Verdict};
+use super::copies::{Copies, DAY_MS, Said};
 use super::pooled::GroupRates;
 use super::rate::{Evidence, Visit};
 use super::{DirectoryTree, Store};
@@ -90,13 +90,13 @@ fn blend(answers: u32, changes: u32, expected: f64, weight: f64) -> f64 {
 }
 
 /// What the last fetches of a page said: nothing yet, or up to two verdicts.
-type Outcome = u8;
+type Streak = u8;
 
 /// How many different outcomes there are.
 const OUTCOMES: usize = 7;
 
 /// The outcome after one more verdict. 0 none; 1, 2 one verdict; 3 to 6 two or more.
-fn after(outcome: Outcome, changed: bool) -> Outcome {
+fn after(outcome: Streak, changed: bool) -> Streak {
     match outcome {
         0 => 1 + u8::from(changed),
         1 | 2 => 3 + 2 * (outcome - 1) + u8::from(changed),
@@ -171,7 +171,7 @@ pub struct Cohorts {
     /// When each cycle began.
     cycles: Vec<Tick>,
     /// By page.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<Streak>,
     /// By page: its cohort in this cycle.
     cohort_of: Vec<u32>,
     cohorts: Vec<Cohort>,
@@ -209,7 +209,7 @@ impl Cohorts {
 
     /// The rate at which a page changes after an outcome; before anything is known of it, the
     /// rate of pages never visited.
-    fn rate(&self, page: PageId, outcome: Outcome) -> f64 {
+    fn rate(&self, page: PageId, outcome: Streak) -> f64 {
         let first = self.rates[0].rate(page);
         match outcome {
             0 => first,
@@ -239,7 +239,7 @@ impl Cohorts {
     /// Groups all pages anew, in random order within each cohort.
     fn form_cohorts(&mut self, now: Tick) {
         /// Site, cycle of the copy, span of its age, outcome; and the directory.
-        type Key = ((u32, Reverse<usize>, u32, Outcome), u32);
+        type Key = ((u32, Reverse<usize>, u32, Streak), u32);
         let key = |page: PageId| -> Key {
             let index = page.index();
             let fetched = self.copies.fetched(page);
@@ -282,7 +282,7 @@ impl Cohorts {
     }
 
     /// The cohort of some pages, with the mean of their ages.
-    fn cohort(&self, pages: Vec<PageId>, outcome: Outcome, now: Tick, lot: u32) -> Cohort {
+    fn cohort(&self, pages: Vec<PageId>, outcome: Streak, now: Tick, lot: u32) -> Cohort {
         let ages = pages.iter().map(|page| self.copies.age_ms(*page, now));
         let age = ages.sum::<u64>() / pages.len() as u64;
         let age_days = age as f64 / DAY_MS;
@@ -351,7 +351,7 @@ impl Cohorts {
         }
     }
 
-    fn learn(&mut self, verdict: Verdict) {
+    fn learn(&mut self, verdict: Said) {
         let (page, Some(changed)) = (verdict.page, verdict.changed) else {
             return;
         };

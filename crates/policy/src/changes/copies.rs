@@ -15,7 +15,7 @@ pub(super) const DAY_MS: f64 = 86_400_000.0;
 
 /// What an answer said about a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct Said {
     pub(super) page: PageId,
     /// Whether our copy was out of date; unknown when no answer came.
     pub(super) changed: Option<bool>,
@@ -53,7 +53,7 @@ impl Copies {
     }
 
     /// What an event says about our copy, if it answers a request. The copy is then of now.
-    pub(super) fn answer(&mut self, event: &Event<'_>, now: Tick) -> Option<Verdict> {
+    pub(super) fn answer(&mut self, event: &Event<'_>, now: Tick) -> Option<Said> {
         let (page, changed) = match *event {
             Event::Fetched { page, change, .. } => {
                 let was_absent = std::mem::replace(&mut self.absent[page.index()], false);
@@ -84,7 +84,7 @@ impl Copies {
         if changed.is_some() {
             self.fetched[page.index()] = now;
         }
-        Some(Verdict {
+        Some(Said {
             page,
             changed,
             age_days,

@@ -12,7 +12,7 @@ use turnstone_frontier::{
 };
 
 use super::book::{Book, Stage};
-use super::copies::{Copies, DAY_MS, Verdict};
+use super::copies::{Copies, DAY_MS, Said};
 
 /// Lists the pages most worth a fetch.
 pub trait List: Send {
@@ -45,7 +45,7 @@ pub struct Answer {
 
 impl Answer {
     /// The answer of a verdict, if there is one.
-    pub(super) fn of(verdict: Verdict) -> Option<Self> {
+    pub(super) fn of(verdict: Said) -> Option<Self> {
         Some(Self {
             page: verdict.page,
             changed: verdict.changed?,

@@ -40,7 +40,7 @@ pub enum Cycles {
 
 /// What a page did so far, in numbers of cycles from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
+struct Track {
     changes: u32,
     fetches: u32,
     /// Sums of the numbers of those cycles.
@@ -51,12 +51,12 @@ struct Seen {
 /// The change history of every page, and its importance on a scale of 0 to 10.
 #[derive(Debug, Default)]
 pub(super) struct Past {
-    seen: Vec<Seen>,
+    seen: Vec<Track>,
 }
 
 impl Past {
     pub(super) fn know(&mut self) {
-        self.seen.push(Seen::default());
+        self.seen.push(Track::default());
     }
 
     /// The page was fetched in this cycle.
@@ -109,7 +109,7 @@ pub(super) fn importance_levels(importance: &[f64]) -> Vec<u8> {
 
 impl Save for Past {
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let flat = |seen: &Seen| [seen.changes, seen.fetches, seen.changed_in, seen.fetched_in];
+        let flat = |seen: &Track| [seen.changes, seen.fetches, seen.changed_in, seen.fetched_in];
         self.seen
             .iter()
             .flat_map(flat)
@@ -121,7 +121,7 @@ impl Save for Past {
 impl Restore for Past {
     fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
         let flat: Vec<u32> = Restore::restore(from)?;
-        let seen = |four: &[u32]| Seen {
+        let seen = |four: &[u32]| Track {
             changes: four[0],
             fetches: four[1],
             changed_in: four[2],

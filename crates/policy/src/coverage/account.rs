@@ -134,6 +134,7 @@ impl Account {
         let open = open.saturating_sub(self.doubt);
         Coverage {
             guaranteed: self.guaranteed(),
+            certified: None,
             possible: ONE - (open - self.rules.goal.damping.of_rounded_up(open)),
             stuck: stuck.saturating_sub(self.doubt),
             goal: self.rules.goal.mass(),

@@ -38,22 +38,35 @@ use std::io;
 
 use turnstone_frontier::{Links, PageId, Random, Restore, Save, corrupt};
 
-use super::RankMass;
 use super::fates::Fate;
 use super::surfer::{Ending, Ground, Stand};
-use crate::mass::{Fraction, as_fraction};
+use super::{Confidence, Goal, RankMass};
+use crate::mass::{ONE, as_fraction};
 
 /// How many surfers walk on from a page that was asked for.
 const WITHIN: u64 = 32;
 
 /// Shares that can be certified: one less 1, 2, 3 … sixteenths of what may be missing.
 const STEPS: usize = 256;
+const GOAL_STEP: usize = 15;
 
 /// How many surfers are drawn at most until one leaves the store.
 const TRIES_MAX: u32 = 100_000;
 
-/// What is supposed of X before anything is known, worth so many surfers.
-const PRIOR: (f64, f64, f64) = (4.0, 0.7, 0.05);
+/// The least that is staked: a surfer who cannot win anything was drawn for nothing.
+const STAKE_MIN: f64 = 0.05;
+
+/// How many surfers what is supposed of X is worth.
+const SUPPOSED_WORTH: f64 = 8.0;
+
+/// What is supposed of X before a surfer comes back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Supposed {
+    /// Its mean.
+    pub mean: f64,
+    /// Its variance.
+    pub variance: f64,
+}
 
 /// A surfer who left the store.
 #[derive(Clone, Debug)]
@@ -77,7 +90,9 @@ struct Walk {
 /// A test of the coverage, valid whenever it is looked at.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    epsilon: f64,
+    /// The mass that may be missing.
+    missing: u64,
+    /// The chance that it may be wrong.
     alpha: f64,
     seed: u64,
     /// Which test this is, from 1.
@@ -91,12 +106,12 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// A test that may be wrong with a chance of `alpha`, of whether all but `epsilon` is stored.
-    pub fn new(epsilon: Fraction, alpha: Fraction, seed: u64) -> Self {
+    /// A test of whether what is asked for is stored, with this confidence.
+    pub fn new(goal: Goal, confidence: Confidence) -> Self {
         Self {
-            epsilon: epsilon.number(),
-            alpha: alpha.number(),
-            seed,
+            missing: ONE - goal.mass(),
+            alpha: as_fraction(ONE - confidence.level.of_rounded_up(ONE)),
+            seed: confidence.seed,
             test: 1,
             capital: vec![1.0; STEPS],
             walks: Vec::new(),
@@ -118,36 +133,57 @@ impl Certificate {
         self.drawn
     }
 
+    /// How many surfers are under way.
+    pub fn under_way(&self) -> usize {
+        self.walks.len()
+    }
+
     /// The pages that must be asked for so that the surfers can go on.
     pub fn wanted(&self) -> impl Iterator<Item = PageId> + '_ {
         self.walks.iter().map(|walk| walk.waits_for)
     }
 
-    /// How likely the coverage is, as a mean and a deviation of X.
-    pub fn estimate(&self) -> (f64, f64) {
-        let (n, mean, variance) = PRIOR;
+    /// How likely X is, given what is supposed of it: its mean and its variance.
+    pub fn estimate(&self, supposed: Supposed) -> Supposed {
         let (count, sum, squares) = self.ended;
-        let all = n + count;
-        let mean = (n * mean + sum) / all;
-        let second = (n * (variance + PRIOR.1 * PRIOR.1) + squares) / all;
-        (mean, (second - mean * mean).max(1e-6).sqrt())
+        let all = SUPPOSED_WORTH + count;
+        let mean = (SUPPOSED_WORTH * supposed.mean + sum) / all;
+        let square = supposed.variance + supposed.mean * supposed.mean;
+        let second = (SUPPOSED_WORTH * square + squares) / all;
+        let variance = (second - mean * mean).max(1e-4);
+        Supposed { mean, variance }
     }
 
-    /// The share that is certified, rounded down to a step; 0 if none is.
-    pub fn certified(&self) -> f64 {
-        let budget = self.alpha / (self.test * (self.test + 1)) as f64;
-        let enough = (1.0 + 1e-6) / budget;
+    /// How many times the capital of the goal must still grow, as far as walks have ended.
+    pub fn to_grow(&self) -> f64 {
+        (self.enough() / self.capital[GOAL_STEP]).max(1.0)
+    }
+
+    /// The mass that is certified, rounded down to a step; 0 if none is.
+    pub fn certified(&self) -> u64 {
+        let enough = self.enough();
         let passes = |step: &usize| {
-            let share = self.share(*step);
+            let share = as_fraction(self.mass(*step));
             let pending = self.walks.iter().map(|walk| factor(walk, share));
             share > 0.0 && self.capital[*step] * pending.product::<f64>() >= enough
         };
-        (0..STEPS).find(passes).map_or(0.0, |step| self.share(step))
+        (0..STEPS).find(passes).map_or(0, |step| self.mass(step))
+    }
+
+    /// What the capital must reach.
+    fn enough(&self) -> f64 {
+        (1.0 + 1e-6) * (self.test * (self.test + 1)) as f64 / self.alpha
     }
 
     /// Draws a surfer who leaves the store. `events` is how many things happened before: each number is
     /// used once. Returns whether one was found.
-    pub fn draw(&mut self, proof: &RankMass, links: &dyn Links, events: u64) -> bool {
+    pub fn draw(
+        &mut self,
+        supposed: Supposed,
+        proof: &RankMass,
+        links: &dyn Links,
+        events: u64,
+    ) -> bool {
         let ground = Ground {
             account: proof.account(),
             links,
@@ -161,7 +197,7 @@ impl Certificate {
         let mut walk = Walk {
             random,
             proven,
-            stake: self.stake(proven),
+            stake: self.stake(proven, supposed),
             late: Vec::new(),
             value: 0.0,
             weight: 1.0,
@@ -204,7 +240,7 @@ impl Certificate {
 
     fn end(&mut self, walk: &Walk) {
         for step in 0..STEPS {
-            let share = self.share(step);
+            let share = as_fraction(self.mass(step));
             self.capital[step] = (self.capital[step] * factor(walk, share)).min(1e200);
         }
         self.ended.0 += 1.0;
@@ -212,16 +248,18 @@ impl Certificate {
         self.ended.2 += walk.value * walk.value;
     }
 
-    fn share(&self, step: usize) -> f64 {
-        1.0 - self.epsilon * (step + 1) as f64 / 16.0
+    /// The mass of a step: at [`GOAL_STEP`] what is asked for.
+    fn mass(&self, step: usize) -> u64 {
+        let missing = u128::from(self.missing) * (step as u128 + 1) / (GOAL_STEP as u128 + 1);
+        u64::try_from(missing).map_or(0, |missing| ONE.saturating_sub(missing))
     }
 
     /// What to stake on the next surfer: what makes the capital of the goal grow fastest, by what is known.
-    fn stake(&self, proven: f64) -> f64 {
-        let (mean, deviation) = self.estimate();
-        let needed = (1.0 - self.epsilon - proven) / (1.0 - proven);
-        let gap = mean - needed;
-        (gap / (deviation * deviation + gap * gap)).clamp(0.05, 1.0)
+    fn stake(&self, proven: f64, supposed: Supposed) -> f64 {
+        let Supposed { mean, variance } = self.estimate(supposed);
+        let goal = as_fraction(self.mass(GOAL_STEP));
+        let gap = mean - (goal - proven) / (1.0 - proven);
+        (gap / (variance + gap * gap)).clamp(STAKE_MIN, 1.0)
     }
 }
 
@@ -327,9 +365,6 @@ impl Restore for Walk {
 
 impl Save for Certificate {
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.epsilon.save(out)?;
-        self.alpha.save(out)?;
-        self.seed.save(out)?;
         self.test.save(out)?;
         self.capital.save(out)?;
         self.walks.save(out)?;
@@ -339,24 +374,18 @@ impl Save for Certificate {
     }
 }
 
-impl Restore for Certificate {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        let certificate = Self {
-            epsilon: Restore::restore(from)?,
-            alpha: Restore::restore(from)?,
-            seed: Restore::restore(from)?,
-            test: Restore::restore(from)?,
-            capital: Restore::restore(from)?,
-            walks: Restore::restore(from)?,
-            drawn: Restore::restore(from)?,
-            ended: {
-                let ((count, sum), squares) = Restore::restore(from)?;
-                (count, sum, squares)
-            },
-        };
-        let whole = certificate.capital.len() == STEPS && certificate.test > 0;
+impl Certificate {
+    /// Becomes the saved test; it was made with the same goal, confidence and seed.
+    pub fn restore(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
+        self.test = Restore::restore(from)?;
+        self.capital = Restore::restore(from)?;
+        self.walks = Restore::restore(from)?;
+        self.drawn = Restore::restore(from)?;
+        let ((count, sum), squares) = Restore::restore(from)?;
+        self.ended = (count, sum, squares);
+        let whole = self.capital.len() == STEPS && self.test > 0;
         whole
-            .then_some(certificate)
+            .then_some(())
             .ok_or_else(|| corrupt("a test with other steps"))
     }
 }

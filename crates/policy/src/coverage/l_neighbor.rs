@@ -398,6 +398,7 @@ impl Proof for LNeighbor {
         let sure = |mass: u64| if self.stale { 0 } else { mass };
         Coverage {
             guaranteed: sure(self.levels.guaranteed),
+            certified: None,
             possible: ONE,
             stuck: sure(self.levels.blocked),
             goal: self.goal.mass(),

@@ -10,16 +10,19 @@ mod bits;
 mod board;
 mod border;
 mod certificate;
+mod certified;
 mod correction;
 mod fates;
 mod l_neighbor;
+mod outlook;
 mod pushed;
 mod rankmass;
 mod surfer;
 mod trust;
 mod windowed;
 
-pub use certificate::Certificate;
+pub use certificate::{Certificate, Supposed};
+pub use certified::{Certified, Tests};
 pub use l_neighbor::LNeighbor;
 pub use rankmass::{Push, RankMass};
 pub use trust::{Trust, TrustError};
@@ -46,6 +49,17 @@ pub struct Goal {
     pub damping: Fraction,
     /// The share that may be missing.
     pub epsilon: Fraction,
+    /// Whether a certificate is enough, and of what confidence; nothing where only a proof will do.
+    pub confidence: Option<Confidence>,
+}
+
+/// How sure a certificate must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Confidence {
+    /// The chance with which it holds.
+    pub level: Fraction,
+    /// What the surfers are drawn from.
+    pub seed: u64,
 }
 
 impl Goal {
@@ -60,6 +74,7 @@ impl Default for Goal {
         Self {
             damping: Fraction::default(),
             epsilon: Fraction::TWO_PERCENT,
+            confidence: None,
         }
     }
 }
@@ -86,6 +101,11 @@ pub enum Gone {
 pub trait CoveragePolicy: Policy {
     /// How often the mass of a page was pushed along its links so far.
     fn pushes(&self) -> u64;
+
+    /// What was tested so far, where a certificate was asked for.
+    fn tests(&self) -> Option<Tests> {
+        None
+    }
 }
 
 impl CoveragePolicy for BreadthFirst {
@@ -190,7 +210,11 @@ pub fn build(spec: &Spec, trust: &Trust, goal: Goal) -> Result<Box<dyn CoverageP
                 first,
                 &[("exact", Push::Exact), ("fetched-first", first)],
             )?;
-            Box::new(RankMass::new(trust.clone(), goal, push, dangling()?).with_gone(gone))
+            let proof = RankMass::new(trust.clone(), goal, push, dangling()?).with_gone(gone);
+            match goal.confidence {
+                Some(confidence) => Box::new(Certified::new(proof, goal, confidence)),
+                None => Box::new(proof),
+            }
         }
         "windowed-rankmass" => {
             let window = spec.read("window", 0.1, "a number above 0 and at most 1", |value| {

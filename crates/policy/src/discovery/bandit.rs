@@ -37,7 +37,7 @@ use turnstone_frontier::{
 use super::DiscoveryPolicy;
 use super::history_based::{clear, known_pages, queue, settle};
 use super::out_degree::by_score;
-use super::watch::{Phase, RECRAWL, Seen, Target, Watch};
+use super::watch::{Phase, RECRAWL, Target, Watch, Yield};
 use crate::catalog::ParameterInfo;
 use crate::spec::{Spec, SpecError};
 
@@ -182,7 +182,7 @@ impl Bandit {
     }
 
     /// The round is over: credits the arms that were pulled.
-    fn learn(&mut self, seen: &Seen) {
+    fn learn(&mut self, seen: &Yield) {
         let keep = self.settings.keep;
         let found = f64::from(seen.arrivals.found());
         self.found = self.found * keep + found;

@@ -40,7 +40,7 @@ pub(crate) enum Phase {
 }
 
 /// What came of a phase.
-pub(crate) struct Seen {
+pub(crate) struct Yield {
     pub(crate) round: u32,
     pub(crate) arrivals: Arrivals,
 }
@@ -99,8 +99,8 @@ impl Watch {
     }
 
     /// A phase begins. Returns what came of the one before, if it was watched.
-    pub(crate) fn begin(&mut self, round: u32, budget: u64) -> Option<Seen> {
-        let seen = self.watching().map(|round| Seen {
+    pub(crate) fn begin(&mut self, round: u32, budget: u64) -> Option<Yield> {
+        let seen = self.watching().map(|round| Yield {
             round,
             arrivals: self.sightings.close(),
         });

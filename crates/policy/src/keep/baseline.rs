@@ -34,7 +34,7 @@ pub trait Rule: Send {
     fn know(&mut self);
 
     /// What was seen of a page.
-    fn learn(&mut self, page: PageId, outcome: Outcome);
+    fn learn(&mut self, page: PageId, outcome: Sight);
 
     /// When a page that was asked for at `asked` should be asked for again.
     fn due(&self, page: PageId, asked: Tick) -> u64;
@@ -48,7 +48,7 @@ pub trait Rule: Send {
 
 /// What was seen of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Sight {
     /// There, and not as our copy.
     Changed,
     /// There, and as our copy.
@@ -64,7 +64,7 @@ pub struct Uniform;
 impl Rule for Uniform {
     fn know(&mut self) {}
 
-    fn learn(&mut self, _: PageId, _: Outcome) {}
+    fn learn(&mut self, _: PageId, _: Sight) {}
 
     fn due(&self, _: PageId, asked: Tick) -> u64 {
         asked.0
@@ -111,11 +111,11 @@ impl Rule for Interval {
         self.days.push(self.steps.initial_days as f32);
     }
 
-    fn learn(&mut self, page: PageId, outcome: Outcome) {
+    fn learn(&mut self, page: PageId, outcome: Sight) {
         let factor = match outcome {
-            Outcome::Changed => 1.0 - self.steps.shrink,
-            Outcome::Unchanged => 1.0 + self.steps.grow,
-            Outcome::Gone => GONE_GROWS,
+            Sight::Changed => 1.0 - self.steps.shrink,
+            Sight::Unchanged => 1.0 + self.steps.grow,
+            Sight::Gone => GONE_GROWS,
         };
         let days = &mut self.days[page.index()];
         let (least, most) = INTERVAL_DAYS;
@@ -204,16 +204,16 @@ impl<R: Rule> InTurn<R> {
         self.queued.push(page);
     }
 
-    fn settle(&mut self, page: PageId, outcome: Option<Outcome>, now: Tick, ranking: &mut Ranking) {
+    fn settle(&mut self, page: PageId, outcome: Option<Sight>, now: Tick, ranking: &mut Ranking) {
         ranking.take(page);
         let first = self.asked[page.index()].replace(now).is_none();
         let misses = &mut self.misses[page.index()];
         match outcome {
-            Some(Outcome::Gone) => *misses = misses.saturating_add(1),
+            Some(Sight::Gone) => *misses = misses.saturating_add(1),
             Some(_) => *misses = 0,
             None => {}
         }
-        if let Some(outcome) = outcome.filter(|outcome| !first || *outcome == Outcome::Gone) {
+        if let Some(outcome) = outcome.filter(|outcome| !first || *outcome == Sight::Gone) {
             self.rule.learn(page, outcome);
         }
     }
@@ -234,8 +234,8 @@ impl<R: Rule> Policy for InTurn<R> {
             Event::Round { budget, .. } => self.begin(budget, ranking),
             Event::Fetched { page, change, .. } => {
                 let outcome = match change {
-                    Change::Unchanged => Outcome::Unchanged,
-                    Change::New | Change::Changed => Outcome::Changed,
+                    Change::Unchanged => Sight::Unchanged,
+                    Change::New | Change::Changed => Sight::Changed,
                 };
                 self.settle(page, Some(outcome), now, ranking);
             }
@@ -243,7 +243,7 @@ impl<R: Rule> Policy for InTurn<R> {
             | Event::Failed {
                 page,
                 fault: Fault::Gone,
-            } => self.settle(page, Some(Outcome::Gone), now, ranking),
+            } => self.settle(page, Some(Sight::Gone), now, ranking),
             Event::Failed { page, .. } => self.settle(page, None, now, ranking),
             Event::Held { .. }
             | Event::Unseen { .. }

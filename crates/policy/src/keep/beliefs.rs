@@ -23,7 +23,7 @@ use turnstone_frontier::{Arm, Tick};
 use super::bursts::{Bursts, DAY_MS, Span};
 use super::hints::{Hints, Proof};
 use super::page::{Have, Page};
-use super::rates::{Rates, Seen};
+use super::rates::{Rates, Waits};
 use super::returns::Returns;
 use super::settings::Settings;
 use super::sources::Sources;
@@ -144,7 +144,7 @@ impl Beliefs {
 
     /// A page was there, or was not: what that says of it and of others. The caller then notes the
     /// new copy.
-    pub(super) fn learn(&mut self, page: &mut Page, verdict: Verdict, now: Tick) {
+    pub(super) fn learn(&mut self, page: &mut Page, verdict: Lesson, now: Tick) {
         let days = days_between(page.seen_at, now);
         match page.have {
             Have::Nothing | Have::Refusal => self.returns.first(page.site, verdict.is_there),
@@ -170,7 +170,7 @@ impl Beliefs {
         let home = page.home();
         let usual_days = self.bursts.usual_days(home, page.seen_at, now);
         let rate = self.rates.rate(home, page.seen());
-        let seen = Seen::of_visit(usual_days, changed, rate);
+        let seen = Waits::of_visit(usual_days, changed, rate);
         self.rates.learn(home, seen);
         page.add_seen(seen);
         let span = Span {
@@ -207,7 +207,7 @@ impl Beliefs {
 
 /// What an answer said of a page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Verdict {
+pub(super) struct Lesson {
     pub(super) is_there: bool,
     /// Whether our copy was out of date, if there was one.
     pub(super) changed: bool,

@@ -7,7 +7,7 @@ use std::io;
 use turnstone_frontier::{Arm, Restore, Save, Tick, corrupt};
 
 use super::bursts::Home;
-use super::rates::Seen;
+use super::rates::Waits;
 use super::sources::{Kind, Shown};
 
 /// What we have of a page.
@@ -87,8 +87,8 @@ impl Page {
         }
     }
 
-    pub(super) fn seen(&self) -> Seen {
-        Seen {
+    pub(super) fn seen(&self) -> Waits {
+        Waits {
             changes: f64::from(self.changes),
             days: f64::from(self.days),
         }
@@ -102,7 +102,7 @@ impl Page {
     }
 
     /// Adds to its history of changes.
-    pub(super) fn add_seen(&mut self, seen: Seen) {
+    pub(super) fn add_seen(&mut self, seen: Waits) {
         self.changes += seen.changes as f32;
         self.days += seen.days as f32;
     }

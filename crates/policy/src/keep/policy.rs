@@ -20,7 +20,7 @@ use turnstone_frontier::{
 };
 
 use super::accounts::{Accounts, Booking, Planned};
-use super::beliefs::{AS_SAID, Beliefs, Verdict};
+use super::beliefs::{AS_SAID, Beliefs, Lesson};
 use super::choice::{Best, Candidate};
 use super::lists::Lists;
 use super::page::{Have, Page};
@@ -219,12 +219,12 @@ impl Keep {
         };
         let said = self.beliefs.worth(&before, usual_days, now, &AS_SAID);
         let verdict = match answer {
-            Answer::Page { change, links } => Some(Verdict {
+            Answer::Page { change, links } => Some(Lesson {
                 is_there: true,
                 changed: change != Change::Unchanged,
                 found: self.claim(id, links, now, ranking),
             }),
-            Answer::Gone => Some(Verdict {
+            Answer::Gone => Some(Lesson {
                 is_there: false,
                 changed: true,
                 found: 0,
@@ -261,7 +261,7 @@ impl Keep {
     }
 
     /// What a request brought.
-    fn booking(&self, before: &Page, arm: Arm, verdict: Option<Verdict>) -> Booking {
+    fn booking(&self, before: &Page, arm: Arm, verdict: Option<Lesson>) -> Booking {
         let Some(verdict) = verdict else {
             return Booking::default();
         };

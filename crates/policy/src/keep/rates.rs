@@ -24,12 +24,12 @@ const RATE_MIN: f64 = 1e-4;
 
 /// Changes, and the time waited for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct Waits {
     pub(super) changes: f64,
     pub(super) days: f64,
 }
 
-impl Seen {
+impl Waits {
     /// What a visit says under the rate believed so far.
     pub(super) fn of_visit(days: f64, changed: bool, believed: f64) -> Self {
         if !changed {
@@ -74,9 +74,9 @@ pub(super) struct Pool {
 #[derive(Debug)]
 pub(super) struct Rates {
     pool: Pool,
-    groups: Vec<Seen>,
-    sites: Vec<Seen>,
-    all: Seen,
+    groups: Vec<Waits>,
+    sites: Vec<Waits>,
+    all: Waits,
 }
 
 impl Rates {
@@ -85,7 +85,7 @@ impl Rates {
             pool,
             groups: Vec::new(),
             sites: Vec::new(),
-            all: Seen::default(),
+            all: Waits::default(),
         }
     }
 
@@ -100,22 +100,22 @@ impl Rates {
     }
 
     /// The rate of a page with this history of its own.
-    pub(super) fn rate(&self, home: Home, own: Seen) -> f64 {
+    pub(super) fn rate(&self, home: Home, own: Waits) -> f64 {
         own.posterior(self.prior(home), self.pool.page)
             .max(RATE_MIN)
     }
 
     /// A page was visited.
-    pub(super) fn learn(&mut self, home: Home, seen: Seen) {
+    pub(super) fn learn(&mut self, home: Home, seen: Waits) {
         let site = home.site as usize;
         if self.sites.len() <= site {
-            self.sites.resize(site + 1, Seen::default());
+            self.sites.resize(site + 1, Waits::default());
         }
         self.sites[site].add(seen);
         if let Some(group) = home.group {
             let group = group as usize;
             if self.groups.len() <= group {
-                self.groups.resize(group + 1, Seen::default());
+                self.groups.resize(group + 1, Waits::default());
             }
             self.groups[group].add(seen);
         }
@@ -131,7 +131,7 @@ impl Rates {
     }
 
     pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let seen = |(changes, days)| Seen { changes, days };
+        let seen = |(changes, days)| Waits { changes, days };
         for level in [&mut self.groups, &mut self.sites] {
             let read: Vec<(f64, f64)> = Restore::restore(saved)?;
             *level = read.into_iter().map(seen).collect();

@@ -12,7 +12,7 @@ use std::io;
 
 use turnstone_frontier::{Restore, Save, corrupt};
 
-use super::rates::Seen;
+use super::rates::Waits;
 
 /// A page that was missed once is believed to come back so often a day.
 const FIRST_GUESS: f64 = 0.02;
@@ -29,7 +29,7 @@ const THERE_DOUBT: f64 = 4.0;
 #[derive(Debug)]
 pub(super) struct Returns {
     /// By whether it was ever stored and misses in a row: returns and days.
-    classes: Vec<Seen>,
+    classes: Vec<Waits>,
     /// By site: pages asked for the first time, and those that were there.
     sites: Vec<(f64, f64)>,
     all: (f64, f64),
@@ -38,7 +38,7 @@ pub(super) struct Returns {
 impl Default for Returns {
     fn default() -> Self {
         Self {
-            classes: vec![Seen::default(); 2 * MISSES],
+            classes: vec![Waits::default(); 2 * MISSES],
             sites: Vec::new(),
             all: (0.0, 0.0),
         }
@@ -61,7 +61,7 @@ impl Returns {
     /// A gone page was tested.
     pub(super) fn learn(&mut self, was_stored: bool, misses: u8, days: f64, is_back: bool) {
         let believed = self.rate(was_stored, misses);
-        let seen = Seen::of_visit(days, is_back, believed);
+        let seen = Waits::of_visit(days, is_back, believed);
         let class = &mut self.classes[Self::class(was_stored, misses)];
         class.changes += seen.changes;
         class.days += seen.days;
@@ -98,7 +98,7 @@ impl Returns {
         if classes.len() != 2 * MISSES {
             return Err(corrupt("another number of misses"));
         }
-        let seen = |(changes, days)| Seen { changes, days };
+        let seen = |(changes, days)| Waits { changes, days };
         self.classes = classes.into_iter().map(seen).collect();
         self.sites = Restore::restore(saved)?;
         self.all = Restore::restore(saved)?;

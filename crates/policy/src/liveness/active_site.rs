@@ -12,7 +12,7 @@ use turnstone_frontier::PageId;
 
 use super::OldCrawl;
 use super::live_rank::{Order, Rest};
-use super::survey::Verdict;
+use super::survey::Fate;
 
 /// How the pages of one site are ordered.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Order for ActiveSiteFirst {
 /// By site: what was tested, and how much of it is alive.
 pub(super) fn activities(rest: &Rest<'_>) -> Vec<Activity> {
     let mut sites: Vec<Activity> = Vec::new();
-    for (verdict, is_alive) in [(Verdict::Alive, 1), (Verdict::Gone, 0)] {
+    for (verdict, is_alive) in [(Fate::Alive, 1), (Fate::Gone, 0)] {
         for page in rest.survey.pages(verdict) {
             let site = rest.ranking.host(page).index();
             if sites.len() <= site {

@@ -20,7 +20,7 @@ use turnstone_frontier::PageId;
 use super::OldCrawl;
 use super::active_site::activities;
 use super::live_rank::{Order, Rest};
-use super::survey::{Survey, Verdict};
+use super::survey::{Fate, Survey};
 
 /// An order by PageRank from the sample.
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +46,12 @@ impl Order for Diffusion {
 }
 
 fn alive_scores(old: &OldCrawl, survey: &Survey) -> Vec<f64> {
-    old.rank_from(&survey.pages(Verdict::Alive).collect::<Vec<_>>())
+    old.rank_from(&survey.pages(Fate::Alive).collect::<Vec<_>>())
 }
 
 fn ratio_scores(old: &OldCrawl, survey: &Survey) -> Vec<f64> {
-    let alive: Vec<PageId> = survey.pages(Verdict::Alive).collect();
-    let gone: Vec<PageId> = survey.pages(Verdict::Gone).collect();
+    let alive: Vec<PageId> = survey.pages(Fate::Alive).collect();
+    let gone: Vec<PageId> = survey.pages(Fate::Gone).collect();
     if alive.is_empty() || gone.is_empty() {
         return old.rank_from(&alive);
     }
@@ -63,8 +63,8 @@ fn ratio_scores(old: &OldCrawl, survey: &Survey) -> Vec<f64> {
 }
 
 fn site_scores(old: &OldCrawl, rest: &Rest<'_>) -> Vec<f64> {
-    let alive: Vec<PageId> = rest.survey.pages(Verdict::Alive).collect();
-    let gone: Vec<PageId> = rest.survey.pages(Verdict::Gone).collect();
+    let alive: Vec<PageId> = rest.survey.pages(Fate::Alive).collect();
+    let gone: Vec<PageId> = rest.survey.pages(Fate::Gone).collect();
     let [life, death] = if alive.is_empty() || gone.is_empty() {
         [old.rank_from(&alive), old.rank_from(&gone)]
     } else {
@@ -93,13 +93,13 @@ fn without_zeros(mut ranks: Vec<f64>) -> Vec<f64> {
 }
 
 fn recursive_scores(old: &OldCrawl, survey: &Survey, rounds: u32) -> Vec<f64> {
-    let mut from: Vec<PageId> = survey.pages(Verdict::Alive).collect();
+    let mut from: Vec<PageId> = survey.pages(Fate::Alive).collect();
     let size = from.len();
     let mut scores = old.rank_from(&from);
     for _ in 0..rounds {
         let pages = old.by_pagerank().iter().copied();
         let hopeful =
-            |page: &PageId| survey.verdict(*page) != Verdict::Gone && scores[page.index()] > 0.0;
+            |page: &PageId| survey.verdict(*page) != Fate::Gone && scores[page.index()] > 0.0;
         from = old.by_score(pages.filter(hopeful), &scores);
         from.truncate(size);
         scores = old.rank_from(&from);

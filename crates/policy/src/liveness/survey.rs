@@ -23,7 +23,7 @@ pub(super) const SAMPLE: Rank = 1 << 63;
 /// What is known of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Verdict {
+pub(super) enum Fate {
     /// It has not been tested, or gave no verdict yet.
     Untested,
     /// It is there.
@@ -34,7 +34,7 @@ pub(super) enum Verdict {
     Undecided,
 }
 
-impl Verdict {
+impl Fate {
     pub(super) fn restored(number: u8) -> io::Result<Self> {
         let verdicts = [Self::Untested, Self::Alive, Self::Gone, Self::Undecided];
         let found = verdicts
@@ -59,11 +59,11 @@ impl Tally {
         self.alive + self.gone
     }
 
-    fn count(&mut self, verdict: Verdict) {
+    fn count(&mut self, verdict: Fate) {
         match verdict {
-            Verdict::Alive => self.alive += 1,
-            Verdict::Gone => self.gone += 1,
-            Verdict::Untested | Verdict::Undecided => {}
+            Fate::Alive => self.alive += 1,
+            Fate::Gone => self.gone += 1,
+            Fate::Untested | Fate::Undecided => {}
         }
     }
 }
@@ -85,7 +85,7 @@ impl Restore for Tally {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Survey {
     /// By page.
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<Fate>,
     /// How often pages were asked for without a verdict.
     tries: BTreeMap<PageId, u8>,
     all: Tally,
@@ -98,7 +98,7 @@ pub(super) struct Survey {
 impl Survey {
     /// A page of the old crawl was announced.
     pub(super) fn announce(&mut self) {
-        self.verdicts.push(Verdict::Untested);
+        self.verdicts.push(Fate::Untested);
     }
 
     /// How many pages were announced.
@@ -111,13 +111,13 @@ impl Survey {
         self.sample_open = size as u64;
     }
 
-    pub(super) fn verdict(&self, page: PageId) -> Verdict {
+    pub(super) fn verdict(&self, page: PageId) -> Fate {
         self.verdicts[page.index()]
     }
 
     /// Whether a page belongs to the old crawl and has no verdict yet.
     pub(super) fn is_untested(&self, page: PageId) -> bool {
-        self.verdicts.get(page.index()) == Some(&Verdict::Untested)
+        self.verdicts.get(page.index()) == Some(&Fate::Untested)
     }
 
     /// How many pages are settled: alive, gone or undecided.
@@ -131,8 +131,8 @@ impl Survey {
     }
 
     /// The pages with a verdict, by id.
-    pub(super) fn pages(&self, verdict: Verdict) -> impl Iterator<Item = PageId> + '_ {
-        let found = move |(index, found): (usize, &Verdict)| {
+    pub(super) fn pages(&self, verdict: Fate) -> impl Iterator<Item = PageId> + '_ {
+        let found = move |(index, found): (usize, &Fate)| {
             (*found == verdict).then(|| PageId::from_index(index))
         };
         self.verdicts.iter().enumerate().filter_map(found)
@@ -160,11 +160,11 @@ impl Survey {
         ranking: &mut Ranking,
     ) -> Learnt {
         match *event {
-            Event::Fetched { page, .. } => self.settle(page, Verdict::Alive, ranking),
-            Event::Moved { page, .. } => self.settle(page, Verdict::Gone, ranking),
+            Event::Fetched { page, .. } => self.settle(page, Fate::Alive, ranking),
+            Event::Moved { page, .. } => self.settle(page, Fate::Gone, ranking),
             Event::Failed { page, fault } => match fault {
-                Fault::Gone => self.settle(page, Verdict::Gone, ranking),
-                Fault::Refused => self.settle(page, Verdict::Undecided, ranking),
+                Fault::Gone => self.settle(page, Fate::Gone, ranking),
+                Fault::Refused => self.settle(page, Fate::Undecided, ranking),
                 Fault::Unknown => self.ask_again(page, now, ranking),
                 Fault::Lost => {
                     ranking.queue(page);
@@ -181,20 +181,20 @@ impl Survey {
         }
     }
 
-    fn settle(&mut self, page: PageId, verdict: Verdict, ranking: &mut Ranking) -> Learnt {
+    fn settle(&mut self, page: PageId, verdict: Fate, ranking: &mut Ranking) -> Learnt {
         let in_sample = ranking.take(page) >= SAMPLE;
         if !self.is_untested(page) {
             return Learnt::default();
         }
         self.verdicts[page.index()] = verdict;
         self.all.count(verdict);
-        self.undecided += u64::from(verdict == Verdict::Undecided);
+        self.undecided += u64::from(verdict == Fate::Undecided);
         let first_time = self.tries.remove(&page).is_none();
         if in_sample {
             self.sample.count(verdict);
         }
         Learnt {
-            alive: (verdict == Verdict::Alive).then_some(page),
+            alive: (verdict == Fate::Alive).then_some(page),
             sample_is_back: in_sample && first_time && self.one_back(),
         }
     }
@@ -207,7 +207,7 @@ impl Survey {
         *tries += 1;
         let (first_time, given_up) = (*tries == 1, *tries >= TRIES_MAX);
         if given_up {
-            return self.settle(page, Verdict::Undecided, ranking);
+            return self.settle(page, Fate::Undecided, ranking);
         }
         ranking.defer(page, now.plus(RETRY_MS));
         let in_sample = ranking.rank(page) >= SAMPLE;
@@ -248,13 +248,13 @@ impl Save for Survey {
 impl Restore for Survey {
     fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
         let verdicts: Vec<u8> = Restore::restore(from)?;
-        let verdicts: Vec<Verdict> = verdicts
+        let verdicts: Vec<Fate> = verdicts
             .into_iter()
-            .map(Verdict::restored)
+            .map(Fate::restored)
             .collect::<io::Result<_>>()?;
         let undecided = verdicts
             .iter()
-            .filter(|verdict| **verdict == Verdict::Undecided);
+            .filter(|verdict| **verdict == Fate::Undecided);
         let survey = Self {
             undecided: undecided.count() as u64,
             verdicts,

@@ -2,21 +2,29 @@
 //! under way, and the store growing while it is tested. And it goes on alike after it was saved at any moment.
 
 use turnstone_frontier::{
-    Change, Event, Fault, HostId, Links, Next, PageId, Politeness, Random, Restore as _, Save as _,
-    Scheduler, Tick,
+    Change, Event, Fault, HostId, Links, Next, PageId, Politeness, Random, Save as _, Scheduler,
+    Tick,
 };
-use turnstone_policy::coverage::{Certificate, Dangling, Goal, Push, RankMass, Trust};
-use turnstone_policy::mass::Fraction;
+use turnstone_policy::coverage::{
+    Certificate, Confidence, Dangling, Goal, Push, RankMass, Supposed, Trust,
+};
+use turnstone_policy::mass::{Fraction, as_fraction};
 
 const DAMPING: f64 = 0.85;
-const PAGES: u64 = 150;
+pub(crate) const PAGES: u64 = 150;
+
+/// What the stakes start from: any guess is valid.
+const SUPPOSED: Supposed = Supposed {
+    mean: 0.7,
+    variance: 0.05,
+};
 
 /// A web as it is: what a page answers, and its links as they are and as they are seen.
-struct Truth {
-    links: Vec<Vec<PageId>>,
-    seen: Vec<Vec<PageId>>,
-    dead: Vec<bool>,
-    moved: Vec<Option<PageId>>,
+pub(crate) struct Truth {
+    pub(crate) links: Vec<Vec<PageId>>,
+    pub(crate) seen: Vec<Vec<PageId>>,
+    pub(crate) dead: Vec<bool>,
+    pub(crate) moved: Vec<Option<PageId>>,
 }
 
 impl Links for Truth {
@@ -26,7 +34,7 @@ impl Links for Truth {
 }
 
 impl Truth {
-    fn draw(random: &mut Random) -> Self {
+    pub(crate) fn draw(random: &mut Random) -> Self {
         let mut links = Vec::new();
         for page in 0..PAGES {
             let mut to = Vec::new();
@@ -77,7 +85,7 @@ impl Truth {
     }
 
     /// The personalised PageRank of the web without what cannot be had, page 0 trusted.
-    fn ranks(&self) -> Vec<f64> {
+    pub(crate) fn ranks(&self) -> Vec<f64> {
         let ends = self.links.iter().map(|links| {
             let ends = links.iter().filter_map(|link| self.end(*link));
             ends.collect::<Vec<PageId>>()
@@ -102,6 +110,33 @@ impl Truth {
     }
 }
 
+/// A web where everything leads back to the trusted page: what a broken certificate might believe.
+struct Flattery;
+
+impl Links for Flattery {
+    fn links_of<'a>(&'a self, _: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        &[PageId(0)]
+    }
+}
+
+pub(crate) fn goal() -> Goal {
+    Goal {
+        epsilon: Fraction::new(0.1).unwrap(),
+        ..Goal::default()
+    }
+}
+
+pub(crate) fn confidence(seed: u64) -> Confidence {
+    Confidence {
+        level: Fraction::new(0.95).unwrap(),
+        seed,
+    }
+}
+
+fn share(certificate: &Certificate) -> f64 {
+    as_fraction(certificate.certified())
+}
+
 /// One crawl with its test.
 struct Run {
     truth: Truth,
@@ -111,16 +146,15 @@ struct Run {
     stored: f64,
     events: u64,
     is_wrong: bool,
+    /// Surfers are told of another web.
+    is_flattered: bool,
 }
 
 impl Run {
     fn start(number: u64) -> Self {
         let mut random = Random::new(number);
         let truth = Truth::draw(&mut random);
-        let goal = Goal {
-            epsilon: Fraction::new(0.1).unwrap(),
-            ..Goal::default()
-        };
+        let goal = goal();
         let first = Push::FetchedFirst { share: Push::SHARE };
         let trust = Trust::alike([PageId(0)]).unwrap();
         let policy = RankMass::new(trust, goal, first, Dangling::Jump);
@@ -133,10 +167,11 @@ impl Run {
             ranks: truth.ranks(),
             truth,
             scheduler,
-            certificate: Certificate::new(goal.epsilon, Fraction::new(0.05).unwrap(), number),
+            certificate: Certificate::new(goal, confidence(number)),
             stored: 0.0,
             events: PAGES,
             is_wrong: false,
+            is_flattered: false,
         }
     }
 
@@ -168,12 +203,17 @@ impl Run {
             });
         }
         let proof = self.scheduler.policy();
-        self.certificate.settled(page, proof, &self.truth);
+        let links: &dyn Links = if self.is_flattered {
+            &Flattery
+        } else {
+            &self.truth
+        };
+        self.certificate.settled(page, proof, links);
         self.look();
     }
 
     fn look(&mut self) {
-        self.is_wrong |= self.certificate.certified() > self.stored + 1e-9;
+        self.is_wrong |= share(&self.certificate) > self.stored + 1e-9;
         let proven = self.scheduler.coverage().unwrap();
         assert!(proven.guaranteed_fraction() <= self.stored + 1e-9);
     }
@@ -192,7 +232,8 @@ impl Run {
         for _ in 0..surfers {
             self.events += 1;
             let proof = self.scheduler.policy();
-            self.certificate.draw(proof, &self.truth, self.events);
+            self.certificate
+                .draw(SUPPOSED, proof, &self.truth, self.events);
         }
         loop {
             // The last first: answers come in any order.
@@ -221,13 +262,48 @@ fn it_is_above_the_truth_no_more_often_than_it_says() {
         run.run(number);
         wrong += u64::from(run.is_wrong);
         let proven = run.scheduler.coverage().unwrap().guaranteed_fraction();
-        useful += u64::from(run.certificate.certified() > proven);
+        useful += u64::from(share(&run.certificate) > proven);
     }
     assert!(wrong * 20 <= runs, "{wrong} of {runs} are above the truth");
     assert!(
         useful * 5 > runs,
         "{useful} of {runs} say more than the proof"
     );
+}
+
+/// All surfers are drawn of one store: what they certify is of that store, though it has grown since.
+fn is_wrong_of_one_store(number: u64, is_flattered: bool) -> bool {
+    let mut run = Run::start(number);
+    run.is_flattered = is_flattered;
+    run.fetch(15 + number % 20);
+    let stored = run.stored;
+    let eager = Supposed {
+        mean: 0.9,
+        variance: 0.05,
+    };
+    for _ in 0..100 {
+        run.events += 1;
+        let proof = run.scheduler.policy();
+        run.certificate.draw(eager, proof, &run.truth, run.events);
+    }
+    run.test(0);
+    share(&run.certificate) > stored + 1e-9
+}
+
+#[test]
+fn of_one_store_it_is_above_the_truth_no_more_often_than_it_says() {
+    let runs = 40;
+    let wrong = (0..runs).filter(|number| is_wrong_of_one_store(*number, false));
+    let wrong = wrong.count() as u64;
+    assert!(wrong * 20 <= runs, "{wrong} of {runs} are above the truth");
+}
+
+#[test]
+fn a_certificate_that_believes_too_much_is_caught() {
+    let runs = 20;
+    let wrong = (0..runs).filter(|number| is_wrong_of_one_store(*number, true));
+    let wrong = wrong.count() as u64;
+    assert!(wrong * 20 > runs, "only {wrong} of {runs} are caught");
 }
 
 #[test]
@@ -240,12 +316,15 @@ fn it_goes_on_alike_after_it_was_saved() {
             for _ in 0..3 {
                 run.events += 1;
                 let proof = run.scheduler.policy();
-                run.certificate.draw(proof, &run.truth, run.events);
+                run.certificate
+                    .draw(SUPPOSED, proof, &run.truth, run.events);
             }
         }
         let mut saved = Vec::new();
         other.certificate.save(&mut saved).unwrap();
-        other.certificate = Certificate::restore(&mut saved.as_slice()).unwrap();
+        other.certificate = Certificate::new(goal(), confidence(number));
+        let restored = other.certificate.restore(&mut saved.as_slice());
+        restored.unwrap();
         for run in [&mut run, &mut other] {
             run.run(number);
         }
@@ -262,9 +341,9 @@ fn it_goes_on_alike_after_it_was_saved() {
 fn a_test_that_starts_over_claims_nothing_and_asks_for_more() {
     let mut run = Run::start(4);
     run.run(4);
-    assert!(run.certificate.certified() > 0.0);
+    assert!(run.certificate.certified() > 0);
     run.certificate.start_over();
-    assert_eq!(run.certificate.certified(), 0.0);
+    assert_eq!(run.certificate.certified(), 0);
     assert_eq!(
         (run.certificate.drawn(), run.certificate.wanted().count()),
         (0, 0)

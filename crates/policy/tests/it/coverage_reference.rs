@@ -210,6 +210,7 @@ fn goal() -> impl Strategy<Value = Goal> {
     (0.3f64..0.95, 0.005f64..0.5).prop_map(|(damping, epsilon)| Goal {
         damping: Fraction::new(damping).unwrap(),
         epsilon: Fraction::new(epsilon).unwrap(),
+        confidence: None,
     })
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod certificate;
+mod certified;
 mod chances;
 mod changes_invariants;
 mod changes_reference;

@@ -73,7 +73,10 @@ impl Live<'_> {
             output.status,
             String::from_utf8_lossy(&output.stderr)
         );
-        Ok(serde_json::from_slice(&output.stdout)?)
+        // Events come first, the round stands last.
+        let documents = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
+        let last = documents.last().context("nothing was printed")?;
+        Ok(last?)
     }
 }
 

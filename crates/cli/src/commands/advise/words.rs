@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use turnstone_lab::advise::{ANSWERS_MIN, Advice, LEAST_SHARE, Tried, UNKNOWN_MAX, Verdict};
+use turnstone_lab::advise::{ANSWERS_MIN, Advice, Conclusion, LEAST_SHARE, Tried, UNKNOWN_MAX};
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
 use turnstone_policy::Question;
@@ -46,7 +46,7 @@ pub(super) fn says(advice: &Advice) -> String {
     };
     let default = advice.default;
     let mut text = match &advice.verdict {
-        Verdict::Keep { ties, unsure } => {
+        Conclusion::Keep { ties, unsure } => {
             let why = match (ties.as_slice(), unsure.as_slice()) {
                 ([], []) => "no other does as well".to_owned(),
                 ([], _) => "nothing is surely better".to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn says(advice: &Advice) -> String {
                 unknown(default)
             )
         }
-        Verdict::Change { policy, runner_up } => {
+        Conclusion::Change { policy, runner_up } => {
             let next = if runner_up == default {
                 String::new()
             } else {
@@ -83,7 +83,7 @@ pub(super) fn says(advice: &Advice) -> String {
                 unknown(policy)
             )
         }
-        Verdict::TooThin { why, remedy } => {
+        Conclusion::TooThin { why, remedy } => {
             format!("too thin to tell: {why}. To know more, {remedy}.")
         }
     };

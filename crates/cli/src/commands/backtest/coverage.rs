@@ -21,6 +21,7 @@ use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::seconds;
+use crate::share;
 
 /// How many downloads until at least 1-ε of the personalised PageRank is provably in the store?
 ///
@@ -29,26 +30,34 @@ use crate::seconds;
 #[derive(Debug, Args)]
 pub(crate) struct Coverage {
     /// A recorded web; of a history, the site as it was at its last snapshot
-    web: PathBuf,
+    pub(super) web: PathBuf,
     /// Policies to compare, or `all` (see `turnstone policies coverage`)
     #[arg(
         long,
         default_value = "l-neighbor,windowed-rankmass,rankmass:push=exact,rankmass"
     )]
     policies: String,
-    /// Where the surfer starts: `top:N` (the N pages of highest PageRank), a list of pages
+    /// Where the surfer starts: `top:N` (the N pages of highest PageRank), `random:N[:SEED]`, a list of pages
     /// `PAGE[=WEIGHT],…` (ids or URLs), or a file with `page<TAB>weight` lines
     #[arg(long, default_value = "top:1")]
-    trusted: String,
+    pub(super) trusted: String,
     /// The chance to follow a link rather than to return to a trusted page
     #[arg(long, default_value_t = 0.85)]
-    damping: f64,
+    pub(super) damping: f64,
     /// The share that may be missing
     #[arg(long, default_value_t = 0.02)]
-    epsilon: f64,
+    pub(super) epsilon: f64,
     /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
     #[arg(long, value_parser = seconds::parse_ms, value_name = "TIME")]
-    delay: Option<u64>,
+    pub(super) delay: Option<u64>,
+    /// Stop when a certificate of this confidence says that enough is stored, instead of a proof: 95% or 0.95;
+    /// of policies that can be certified (rankmass)
+    #[arg(long, value_parser = share::parse, value_name = "SHARE")]
+    confidence: Option<f64>,
+    /// With --confidence: certify this many times with other surfers, and tell how often more was certified
+    /// than was there
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "confidence")]
+    pub(super) repetitions: u64,
     #[command(flatten)]
     pictures: Pictures,
 }
@@ -57,6 +66,9 @@ impl Coverage {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let goal = self.goal()?;
         let specs = self.specs()?;
+        if let Some(confidence) = self.confidence {
+            return self.certify(&specs, confidence, output);
+        }
         let progress = Progress::share();
         progress.at("reading", 0.0);
         let web = web::open_graph(&self.web)?;
@@ -129,11 +141,15 @@ impl Coverage {
         Ok(exit(&outcomes, output))
     }
 
-    fn goal(&self) -> Result<Goal, Usage> {
+    pub(super) fn goal(&self) -> Result<Goal, Usage> {
         let within = "must be above 0 and below 1";
         let damping = Fraction::new(self.damping).ok_or_else(|| Usage::of("--damping", within))?;
         let epsilon = Fraction::new(self.epsilon).ok_or_else(|| Usage::of("--epsilon", within))?;
-        Ok(Goal { damping, epsilon })
+        Ok(Goal {
+            damping,
+            epsilon,
+            confidence: None,
+        })
     }
 
     fn specs(&self) -> anyhow::Result<Vec<Spec>> {

@@ -1,5 +1,6 @@
 //! `turnstone backtest QUESTION WEB`
 
+mod certify;
 mod changes;
 mod coverage;
 mod discovery;

@@ -9,6 +9,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
+use super::lists::Lists;
+
 /// The name of the file in a crawl directory.
 pub(crate) const FILE: &str = "turnstone.toml";
 
@@ -25,6 +27,9 @@ const HEAD: &str = "\
 pub(crate) struct Config {
     /// Where it starts.
     pub(crate) seeds: Vec<String>,
+    /// Seeds and rules out of files, kept in files of their own beside this one.
+    #[serde(skip)]
+    pub(crate) lists: Lists,
     /// The policy, as a spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<String>,
@@ -37,9 +42,15 @@ pub(crate) struct Config {
     /// Who asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contact: Option<String>,
+    /// A PEM file of authorities that are trusted beside the usual ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ca: Option<String>,
     /// Private networks that may be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) allow_private: Option<String>,
+    /// Whether URLs that differ only in tracking parameters are one page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) strip_tracking: Option<bool>,
     /// Ports that may be asked beside those of the web.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) allow_ports: Vec<u16>,
@@ -61,6 +72,68 @@ pub(crate) struct Config {
     /// How a store is kept current.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) keep: KeepConfig,
+    /// Who wants events.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deliver: Vec<DeliverConfig>,
+}
+
+/// Somebody who wants events: `[[deliver]]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct DeliverConfig {
+    /// What its cursor is called; never the same for two.
+    pub(crate) name: String,
+    /// A URL that gets a POST of JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) webhook: Option<String>,
+    /// The environment variable that has this URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) webhook_env: Option<String>,
+    /// The environment variable that has the secret of its signatures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) secret_env: Option<String>,
+    /// The file that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) secret_file: Option<String>,
+    /// Private networks in which a webhook may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_private: Option<String>,
+    /// A command of the shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exec: Option<String>,
+    /// A feed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) atom: Option<String>,
+    /// A file of lines of JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ndjson: Option<String>,
+    /// Addresses of e-mail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) mail: Vec<String>,
+    /// From whom e-mail comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mail_from: Option<String>,
+    /// The environment variable that has the URL of the mail server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_env: Option<String>,
+    /// The file that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_file: Option<String>,
+    /// Only these kinds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) kinds: Vec<String>,
+    /// Only these hosts and those below them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<String>,
+    /// `at-once`, `hourly` or `daily`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) every: Option<String>,
+    /// Also what happened before the receiver was first seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from_start: Option<bool>,
+    /// How old an event may be when it is sent, as `7d`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) catch_up: Option<String>,
 }
 
 /// When to stop: whichever comes first.
@@ -70,6 +143,9 @@ pub(crate) struct UntilConfig {
     /// The share of personalised PageRank to prove.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) coverage: Option<f64>,
+    /// With which confidence a certificate is enough, instead of a proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) confidence: Option<f64>,
     /// Pages stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pages: Option<u64>,
@@ -186,17 +262,19 @@ impl Config {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let config = toml::from_str(&text).map_err(|error| {
+        let mut config: Self = toml::from_str(&text).map_err(|error| {
             let line = error
                 .span()
                 .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
             crate::exit::Usage(format!("{}:{line}: {}", path.display(), error.message()))
         })?;
+        config.lists = Lists::read(directory)?;
         Ok(Some(config))
     }
 
     /// Writes the file, whole.
     pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
+        self.lists.write(directory)?;
         let text = HEAD.to_owned() + &toml::to_string(self)?;
         crate::files::write_whole(&directory.join(FILE), |out| out.write_all(text.as_bytes()))
     }

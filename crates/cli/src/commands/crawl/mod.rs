@@ -2,6 +2,7 @@
 
 mod asked;
 pub(crate) mod config;
+mod lists;
 pub(crate) mod policy;
 pub(crate) mod summary;
 mod until;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use turnstone_crawl::{Clock, Parts, Summary};
-use turnstone_fetch::Client;
 use turnstone_fetch::urls::shown;
+use turnstone_fetch::{Client, Url};
 use turnstone_frontier::PageId;
 use turnstone_lab::number::whole;
 use turnstone_ledger::{Ledger, Opened, Past, Stop, Until, adopt, flips, sow};
@@ -29,12 +30,14 @@ impl Crawl {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let directory = self.output.as_path();
         let config = self.merged(Config::read(directory)?)?;
+        let receivers = self.deliver.receivers(&config, directory)?;
         let (summary, until) = carry_out(
             Order {
                 directory,
                 config: &config,
                 hosts_file: self.hosts_file.as_deref(),
                 clock_scale: self.clock_scale,
+                receivers,
             },
             output,
         )?;
@@ -57,6 +60,8 @@ pub(crate) struct Order<'a> {
     pub(crate) hosts_file: Option<&'a Path>,
     /// How many times faster than time the crawl's clock runs.
     pub(crate) clock_scale: u32,
+    /// Who wants events.
+    pub(crate) receivers: Vec<turnstone_deliver::Receiver>,
 }
 
 /// Crawls, in a directory that is new or goes on, until a goal, a limit or a signal ends it, and leaves
@@ -67,14 +72,17 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         config,
         hosts_file,
         clock_scale,
+        receivers,
     } = order;
     let asked = policy::asked(config)?;
     let seeds = seeds(config)?;
+    tell_left_out(config, &seeds, output)?;
     let mut plan = plan(config, &seeds, asked.proves())?;
     let until = plan.until;
     if config.contact.is_none() && hosts_file.is_none() {
         need_contact(&seeds)?;
     }
+    live::refuse_proxy(&seeds)?;
     let client = live::client_config(config, &mut plan, hosts_file)?;
     live::check_seeds(&client.guard, &seeds)?;
     let mut store = live::open(directory)?;
@@ -120,7 +128,11 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
             archive,
             plan,
         };
-        live::drive(parts, directory, live::Watch::default()).await
+        let watch = live::Watch {
+            deliver: receivers,
+            ..live::Watch::default()
+        };
+        live::drive(parts, directory, watch).await
     });
     let summary = summary.inspect(|summary| {
         if summary.abandoned == 0 {
@@ -138,6 +150,23 @@ pub(crate) fn terms(config: &Config) -> anyhow::Result<turnstone_ledger::Terms> 
     let asked = policy::asked(config)?;
     let plan = plan(config, &seeds(config)?, asked.proves())?;
     Ok(plan.terms(asked.name(), asked.to_string(), Past::All))
+}
+
+/// Tells of seeds that the exclude list keeps out.
+fn tell_left_out(config: &Config, seeds: &[Url], output: &Output) -> anyhow::Result<()> {
+    let left_out = config.seeds.len() + config.lists.seeds.len() - seeds.len();
+    if left_out == 0 {
+        return Ok(());
+    }
+    if seeds.is_empty() {
+        let what = "every seed is on the exclude list; there is nothing to ask for";
+        return Err(Usage::of("--exclude-list", what).into());
+    }
+    output.note(&format!(
+        "{} of the seeds are on the exclude list and are not asked for",
+        whole(left_out as u64)
+    ));
+    Ok(())
 }
 
 /// Tells which pages a change of scope let in or out.
@@ -159,6 +188,7 @@ fn tell_known(store: &Store, known: &[PageId], output: &Output) -> anyhow::Resul
             PageState::Gone | PageState::Refused => "it did not come, and is not asked for again",
             PageState::Moved => "it moved, and its target is not a seed",
             PageState::Fetched => "it is stored already",
+            PageState::Away => "another shard has it",
             PageState::Waiting | PageState::InFlight | PageState::Unknown | PageState::Outside => {
                 "it is still to come"
             }

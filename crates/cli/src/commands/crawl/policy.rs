@@ -36,11 +36,19 @@ pub(crate) fn asked(config: &Config) -> anyhow::Result<Asked> {
                     choose nodes=host";
         return Err(Usage::of("--policy", what).into());
     }
+    let confidence = config.until.confidence;
+    if confidence.is_some() && (config.until.coverage.is_none() || spec.name() != "rankmass") {
+        let what = "confidence needs coverage=SHARE beside it, and a policy that can be certified: rankmass";
+        return Err(Usage::of("--until", what).into());
+    }
+    let confidence = confidence.map(|level| fraction("--until confidence", level));
     let asked = Asked {
+        confidence: confidence.transpose()?,
         random_seed: config.random_seed.unwrap_or(1),
         goal: Goal {
             damping: fraction("--damping", config.damping.unwrap_or(0.85))?,
             epsilon: fraction("--until coverage", epsilon)?,
+            confidence: None,
         },
         ..Asked::new(question, spec)
     };

@@ -71,6 +71,8 @@ pub(crate) fn document(summary: &Summary, directory: &Path) -> Value {
 pub(crate) struct Proven {
     /// At least this much of the personalised PageRank is stored.
     pub(crate) guaranteed: f64,
+    /// At least this much with the confidence that was asked for, by a sample and not by proof.
+    pub(crate) certified: Option<f64>,
     /// No more than this is stored now.
     pub(crate) upper_bound: f64,
     /// What was asked for.
@@ -81,9 +83,20 @@ impl Proven {
     pub(crate) fn of(coverage: Coverage) -> Self {
         Self {
             guaranteed: coverage.guaranteed_fraction(),
+            certified: coverage.certified_fraction(),
             upper_bound: coverage.possible_fraction(),
             goal: coverage.goal as f64 / Coverage::ONE as f64,
         }
+    }
+
+    /// What is certified, told apart from what is proven.
+    pub(crate) fn certificate(&self, confidence: Option<f64>) -> Option<String> {
+        let (certified, confidence) = (self.certified?, confidence?);
+        Some(format!(
+            "at least {} with {} confidence: certified by a sample; proven is only what stands before it",
+            percent(certified),
+            percent(confidence),
+        ))
     }
 
     /// What is proven to be stored, what may be beside it, and what is not.
@@ -119,6 +132,7 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Pro
         "robots_requests": tally.robots_requests,
         "bytes": tally.body_bytes,
         "guaranteed": proven.map(|proven| proven.guaranteed),
+        "certified": proven.and_then(|proven| proven.certified),
         "upper_bound": proven.map(|proven| proven.upper_bound),
         "statuses": statuses,
         "classes": tally.classes,
@@ -131,6 +145,12 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Pro
 /// The most that can still be proven, whatever is fetched.
 fn provable(coverage: Coverage) -> f64 {
     (Coverage::ONE - coverage.stuck.min(Coverage::ONE)) as f64 / Coverage::ONE as f64
+}
+
+/// Whether mass left through links that a limit cut. Some is lost to rounding too: that alone tells of
+/// no cut.
+fn links_were_cut(coverage: Coverage, tally: &Tally) -> bool {
+    tally.cut_fetches > 0 && provable(coverage) < 1.0 - 1e-9
 }
 
 /// The summary for people: the verdict first, the numbers behind it.
@@ -151,8 +171,20 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
             percent(coverage.guaranteed_fraction()),
             percent(coverage.possible_fraction()),
         );
+        if let Some(certified) = coverage.certified_fraction() {
+            out += &format!(
+                "certificate: at least {} with the confidence that was asked for, by a sample; not a proof\n",
+                percent(certified),
+            );
+        }
     }
     out + "\n" + &classes(&summary.tally).text()
+}
+
+/// Whether the goal was met by a certificate and not by the proof.
+fn is_only_certified(summary: &Summary) -> bool {
+    let coverage = summary.coverage;
+    coverage.is_some_and(|coverage| coverage.guaranteed < coverage.goal)
 }
 
 /// How the crawl ended, for somebody who knows nothing of PageRank.
@@ -162,9 +194,21 @@ pub(crate) fn verdict(summary: &Summary) -> String {
         plural(summary.waiting, "known page"),
     );
     if summary.waiting == 0 && summary.pages > 0 {
-        return complete(summary);
+        return match summary.coverage {
+            Some(coverage) if links_were_cut(coverage, &summary.tally) => format!(
+                "You have all {pages} that were found, but a limit cut links that nobody has seen; {} of \
+                 the weight can never be proven. Raise --body-bytes and crawl anew to see them.",
+                share(1.0 - provable(coverage))
+            ),
+            _ => complete(summary),
+        };
     }
     match summary.stop {
+        Stop::Coverage if is_only_certified(summary) => format!(
+            "Enough is stored, with the confidence that was asked for but not proven: {pages} hold the share of \
+             weight that was asked for; {left} {} not asked for.",
+            were(summary.waiting)
+        ),
         Stop::Coverage => format!(
             "Enough is stored: {pages} hold the share of weight that was asked for; {left} {} not asked for.",
             were(summary.waiting)
@@ -214,10 +258,20 @@ fn complete(summary: &Summary) -> String {
             plural(summary.gone, "linked page")
         ));
     }
-    if summary.refused > 0 {
+    // Those are our own guess, and nobody else's wish: whoever knows better must learn of them.
+    let traps = summary.tally.classes.get("trap").copied().unwrap_or(0);
+    let traps = traps.min(summary.refused);
+    if summary.refused > traps {
         but.push(format!(
             "{} may not be fetched",
-            plural(summary.refused, "linked page")
+            plural(summary.refused - traps, "linked page")
+        ));
+    }
+    if traps > 0 {
+        but.push(format!(
+            "{} {} left out because the address looks like an endless trap (`turnstone why` names the rule)",
+            plural(traps, "linked page"),
+            were(traps)
         ));
     }
     if !but.is_empty() {

@@ -3,7 +3,7 @@
 use super::config::UntilConfig;
 use crate::exit::Usage;
 
-/// Reads goals like `coverage=0.98` and `time=1h`.
+/// Reads goals like `coverage=98%` and `time=1h`.
 pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
     let mut until = UntilConfig::default();
     for goal in goals {
@@ -20,9 +20,10 @@ pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
         };
         match name {
             "coverage" => {
-                let share: Option<f64> = value.parse().ok();
-                let share = share.filter(|share| *share > 0.0 && *share < 1.0);
-                until.coverage = Some(share.ok_or_else(|| wrong("give a share between 0 and 1"))?);
+                until.coverage = Some(crate::share::parse(value).map_err(|error| wrong(&error))?);
+            }
+            "confidence" => {
+                until.confidence = Some(crate::share::parse(value).map_err(|error| wrong(&error))?);
             }
             "pages" => until.pages = Some(number()?),
             "requests" => until.requests = Some(number()?),
@@ -32,8 +33,7 @@ pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
                 until.time = Some(value.to_owned());
             }
             _ => {
-                let what =
-                    "there is no such goal; there are coverage, pages, requests, bytes, time";
+                let what = "there is no such goal; there are coverage, confidence, pages, requests, bytes, time";
                 return Err(wrong(what).into());
             }
         }

@@ -73,6 +73,7 @@ impl Demo {
             config: &config,
             hosts_file: Some(&directory.join(folder::HOSTS)),
             clock_scale: 1,
+            receivers: Vec::new(),
         };
         let (summary, until) = crawl::carry_out(order, output)?;
         let shown = Shown {

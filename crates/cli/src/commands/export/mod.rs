@@ -1,12 +1,13 @@
-//! `turnstone export graph|edges|pages|history DIR -o FILE`
+//! `turnstone export graph|edges|pages|links|events|captures|history DIR -o FILE`
 
 mod graph;
 mod history;
-mod pages;
+mod table;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use turnstone_tables::Table;
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -18,8 +19,14 @@ pub(crate) enum Export {
     Graph(graph::Graph),
     /// The link graph as an edge list: NAME.tsv[.zst|.gz] with NAME.urls beside it
     Edges(graph::Edges),
-    /// The page table with all that is known of each page, as JSON lines or CSV
-    Pages(pages::Pages),
+    /// All that is known of each page, as Parquet, JSON lines or CSV
+    Pages(table::Rows),
+    /// Every link of a stored copy, with the URLs of both pages: Parquet, JSON lines or CSV
+    Links(table::Rows),
+    /// What happened to pages, as `events` tells it: Parquet, JSON lines or CSV
+    Events(table::Rows),
+    /// Every answer in the columns of Common Crawl's index: Parquet, JSON lines or CSV
+    Captures(table::Rows),
     /// The history of each site, for backtests of discovery, changes and liveness
     History(history::History),
 }
@@ -40,7 +47,10 @@ impl Export {
         match self {
             Self::Graph(command) => command.run(output),
             Self::Edges(command) => command.run(output),
-            Self::Pages(command) => command.run(output),
+            Self::Pages(command) => command.run(Table::Pages, output),
+            Self::Links(command) => command.run(Table::Links, output),
+            Self::Events(command) => command.run(Table::Events, output),
+            Self::Captures(command) => command.run(Table::Captures, output),
             Self::History(command) => command.run(output),
         }?;
         Ok(Exit::Done)

@@ -36,7 +36,7 @@ pub(super) fn read(
         }
         at_byte(position.get());
         match line {
-            Ok(line) => take(&line, (&name, number), spool)?,
+            Ok(line) => take(&line, None, (&name, Place::Line(number)), spool)?,
             Err(CdxError::Line { reason, .. }) => spool.skip(&name, Place::Line(number), reason),
             Err(error) => return Err(error).with_context(context),
         }
@@ -44,7 +44,14 @@ pub(super) fn read(
     Ok(())
 }
 
-fn take(line: &CdxLine, (name, number): (&str, u64), spool: &mut Spool) -> anyhow::Result<()> {
+/// Takes in one line of an index, and where the capture led to if that is known.
+pub(super) fn take(
+    line: &CdxLine,
+    redirect: Option<String>,
+    (name, place): (&str, Place),
+    spool: &mut Spool,
+) -> anyhow::Result<()> {
+    let number = place.number();
     let is_web = line
         .url
         .get(..4)
@@ -62,13 +69,17 @@ fn take(line: &CdxLine, (name, number): (&str, u64), spool: &mut Spool) -> anyho
         }
         Ok(url) => url,
         Err(error) => {
-            spool.skip(name, Place::Line(number), error.to_string());
+            spool.skip(name, place, error.to_string());
             return Ok(());
         }
     };
     url.set_fragment(None);
-    let (meaning, class, more) = judge_status(status);
+    let (meaning, class, mut more) = judge_status(status);
     let mut came = came(meaning);
+    if let (300..400, Some(to)) = (status, redirect.and_then(|to| url.join(&to).ok())) {
+        came = Came::Moved(to.into());
+        more.clear();
+    }
     let mut facts = Facts {
         class,
         status,
@@ -77,7 +88,7 @@ fn take(line: &CdxLine, (name, number): (&str, u64), spool: &mut Spool) -> anyho
         detail: match (&line.filename, line.offset) {
             (Some(file), Some(offset)) => detail(file, offset, &more),
             _ => format!(
-                "{more}{}{name}, line {number}",
+                "{more}{}{name}, {place}",
                 if more.is_empty() { "" } else { "; " }
             ),
         },

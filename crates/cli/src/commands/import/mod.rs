@@ -11,6 +11,7 @@ mod graph;
 mod history;
 mod homes;
 mod old_fetch;
+mod parquet;
 mod plan;
 mod skipped;
 mod source;
@@ -58,7 +59,7 @@ const WAITING_BYTES_MAX: usize = 4 << 20;
 /// Bring an old crawl into a crawl directory
 ///
 /// Pages, links and what came of each fetch, in the order of time: from WARC files, CDX or CDXJ
-/// indexes, lists of URLs, edge lists, BV graphs and site histories, or folders of them. Several
+/// indexes, captures in Parquet (as `export captures` and Common Crawl write them), lists of URLs, edge lists, BV graphs and site histories, or folders of them. Several
 /// crawls of the same sites become one history. An import that was killed goes on when the same
 /// command is given again. The sources are only read, and pages are not copied: the facts of each
 /// fetch say where it is.
@@ -110,7 +111,7 @@ impl Import {
         for source in source::find(&self.sources)? {
             let found = match source.kind {
                 Kind::UrlList => url_list::find(&source, &wanted)?.map(Other::Page),
-                Kind::Warc | Kind::Cdx | Kind::Graph | Kind::History => {
+                Kind::Warc | Kind::Cdx | Kind::Parquet | Kind::Graph | Kind::History => {
                     Some(Other::Unread(source.path))
                 }
             };
@@ -257,6 +258,7 @@ impl Work<'_> {
                 match source.kind {
                     Kind::Warc => warc::read(source, &answers, &mut spool, at_byte)?,
                     Kind::Cdx => cdx::read(source, &mut spool, at_byte)?,
+                    Kind::Parquet => parquet::read(source, &mut spool, at_byte)?,
                     Kind::UrlList => {
                         url_list::read(source, self.plan.date_of(source)?, &mut spool, at_byte)?;
                     }
@@ -291,7 +293,7 @@ impl Work<'_> {
                     fetches += past.len();
                     streams.push(Box::new(past));
                 }
-                Kind::Warc | Kind::Cdx | Kind::UrlList => {}
+                Kind::Warc | Kind::Cdx | Kind::Parquet | Kind::UrlList => {}
             }
         }
         Ok((streams, fetches))

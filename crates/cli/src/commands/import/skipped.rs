@@ -29,6 +29,30 @@ pub(super) enum Place {
     Line(u64),
     /// A page of a graph or history.
     Page(u64),
+    /// A row of a table, counted from 1.
+    Row(u64),
+}
+
+impl Place {
+    /// The number of it.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Offset(number) | Self::Line(number) | Self::Page(number) | Self::Row(number) => {
+                number
+            }
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Offset(at) => write!(f, "byte {at}"),
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Page(page) => write!(f, "page {page}"),
+            Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
 }
 
 impl fmt::Display for Skip {
@@ -42,6 +66,7 @@ impl fmt::Display for Skip {
             Place::Offset(at) => write!(f, "{file}: record at byte {at}: {reason}"),
             Place::Line(line) => write!(f, "{file}:{line}: {reason}"),
             Place::Page(page) => write!(f, "{file}: page {page}: {reason}"),
+            Place::Row(row) => write!(f, "{file}: row {row}: {reason}"),
         }
     }
 }

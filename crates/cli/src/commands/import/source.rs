@@ -25,8 +25,8 @@ const LOOK_BYTES: u64 = 1 << 16;
 const LOOK_LINES: usize = 20;
 
 /// What can be imported, for messages.
-const KNOWN: &str = "what can be imported is WARC (plain or gzip), CDX or CDXJ, a list of URLs, \
-                     an edge list (.tsv), a BV graph (.graph) or a site history (.jsonl.zst)";
+const KNOWN: &str = "what can be imported is WARC (plain or gzip), CDX or CDXJ, captures in \
+                     Parquet, a list of URLs, an edge list (.tsv), a BV graph (.graph) or a site history (.jsonl.zst)";
 
 /// One file to import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +47,8 @@ pub(super) enum Kind {
     Warc,
     /// An index.
     Cdx,
+    /// A table of captures.
+    Parquet,
     /// A list of URLs.
     UrlList,
     /// An edge list or a BV graph.
@@ -132,6 +134,9 @@ fn has_dates(path: &Path) -> anyhow::Result<bool> {
 
 /// Looks into a file.
 fn look(path: &Path) -> anyhow::Result<Kind> {
+    if turnstone_tables::is_parquet(path).with_context(|| path.display().to_string())? {
+        return Ok(Kind::Parquet);
+    }
     let lines = first_lines(path)?;
     let first = lines.first().map_or("", String::as_str);
     if first.starts_with("WARC/") {
@@ -271,10 +276,13 @@ fn in_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
         for path in files.iter().filter(|path| ends(path, &indexes)) {
             found.push(source(path, Kind::Cdx)?);
         }
+        for path in files.iter().filter(|path| ends(path, &[".parquet"])) {
+            found.push(source(path, Kind::Parquet)?);
+        }
     }
     if found.is_empty() {
         bail!(
-            "{}: the folder holds no .warc, .warc.gz, .cdx, .cdxj, .jsonl.zst or .graph file; name \
+            "{}: the folder holds no .warc, .warc.gz, .cdx, .cdxj, .parquet, .jsonl.zst or .graph file; name \
              lists of URLs and edge lists one by one",
             folder.display()
         );

@@ -1,5 +1,6 @@
 //! `turnstone keep DIR`
 
+mod forecast;
 mod pace;
 pub(crate) mod slice;
 
@@ -19,6 +20,7 @@ use turnstone_questions::Asked;
 
 use super::crawl;
 use super::crawl::config::{Config, KeepConfig};
+use super::live::news::News;
 use super::live::{self, LiveOptions, Watch};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
@@ -32,8 +34,10 @@ pub(crate) const QUESTION: &str = "keep";
 /// never fetched, stored pages that may have changed, stored pages that may lead to new ones, and pages
 /// that were not there, by what a request of each kind has brought in this directory; `turnstone status`
 /// shows the split and its reasons. Sitemaps and feeds are pages like any others, and what they say of changes
-/// counts for as much as it has proved to be true. Goes on where it was, after a kill too. Keys of [keep]
-/// in turnstone.toml have the names of the options.
+/// counts for as much as it has proved to be true. Goes on where it was, after a kill too. A line for each
+/// slice; when it stops, what happened to which page is listed. With --json a line for each event as it
+/// happens, as in `turnstone events`, and a last line about the run. Keys of [keep] in turnstone.toml have the
+/// names of the options.
 #[derive(Debug, Args)]
 pub(crate) struct Keep {
     /// A crawl directory
@@ -63,6 +67,9 @@ pub(crate) struct Keep {
     /// How to choose pages (see `turnstone policies keep`) [default: keep]
     #[arg(long, value_name = "SPEC")]
     policy: Option<String>,
+    /// Ask for nothing; tell what this budget will bring, by what the directory's history tells of changes
+    #[arg(long)]
+    forecast: bool,
     #[command(flatten)]
     options: LiveOptions,
 }
@@ -81,9 +88,14 @@ impl Keep {
             "{}: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",
             self.directory.display()
         );
+        if self.forecast {
+            forecast::print(&self.directory, &pace, output)?;
+            return Ok(Exit::Done);
+        }
         if config.contact.is_none() && self.options.hosts_file().is_none() {
             crawl::need_contact(&crawl::seeds(&config)?)?;
         }
+        live::refuse_proxy(&crawl::seeds(&config)?)?;
         let mut store = live::open(&self.directory)?;
         anyhow::ensure!(
             store.index().page_count() > 0,
@@ -103,7 +115,7 @@ impl Keep {
         };
         let began = store.end();
         store.write()?;
-        let summary = self.carry_out((config, spec), plan, store, output)?;
+        let summary = self.carry_out((config, spec), plan, (store, began), output)?;
         self.print(&summary, began, output)?;
         Ok(Exit::Done)
     }
@@ -130,7 +142,7 @@ impl Keep {
         &self,
         (config, spec): (Config, Spec),
         mut plan: Plan,
-        store: Store,
+        (store, began): (Store, Position),
         output: &Output,
     ) -> anyhow::Result<Summary> {
         let asked = Asked {
@@ -156,7 +168,9 @@ impl Keep {
                 },
             )?;
             let watch = Watch {
+                deliver: self.options.deliver.receivers(&config, &self.directory)?,
                 slice: output.is_text().then(teller),
+                news: (!output.is_text()).then_some(began),
                 ..Watch::default()
             };
             let parts = Parts {
@@ -192,7 +206,11 @@ impl Keep {
                 all.insert(format!("kept_{key}"), all_in_all[key].clone());
             }
         }
-        output.result(&document, || {
+        let news = match output.is_text() {
+            true => News::since(&self.directory, began)?,
+            false => News::default(),
+        };
+        output.last(&document, || {
             format!(
                 "{}: {} slices in {}, {} requests: {}; stopped by {}\n\n{}",
                 self.directory.display(),
@@ -202,7 +220,7 @@ impl Keep {
                 slice::counts(&all_in_all),
                 summary.stop.name(),
                 slice::table(&last),
-            )
+            ) + &news.table(|_| Vec::new())
         })
     }
 }
@@ -239,6 +257,8 @@ fn plan(config: &Config, store: &Store) -> anyhow::Result<Plan> {
     let mut config = config.clone();
     let asked = &config.scope;
     let nothing_asked = config.seeds.is_empty()
+        && config.lists.seeds.is_empty()
+        && config.lists.include.is_empty()
         && asked.hosts.is_empty()
         && asked.sites.is_empty()
         && asked.prefixes.is_empty()

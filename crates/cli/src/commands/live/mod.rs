@@ -1,31 +1,37 @@
 //! What every command that asks the live web shares: the directory, the client, the WARC files,
 //! the loop with its signals and its view.
 
+mod deliveries;
 mod explore;
 mod files;
 mod hosts_file;
+pub(crate) mod news;
 mod options;
+mod peers;
 mod rounds;
 pub(crate) mod view;
 
+pub(crate) use deliveries::{StorePen, begin, said_in_words};
 pub(crate) use explore::ExploreShare;
 pub(crate) use options::LiveOptions;
+pub(crate) use peers::{absolute, refuse_proxy};
 pub(crate) use rounds::{RoundOrder, ask};
 
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::watch;
 use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
+use turnstone_deliver::Receiver;
 use turnstone_fetch::urls::{host_of, shown};
 use turnstone_fetch::{AllowPorts, AllowPrivate, Guard, Identity, Limits, Refusal, Url};
 use turnstone_frontier::Policy;
 use turnstone_ledger::SliceNote;
-use turnstone_pagestore::{Store, warc};
+use turnstone_pagestore::{Position, Store, warc};
 
 use super::crawl::config::Config;
 use crate::exit::Usage;
@@ -124,6 +130,7 @@ pub(crate) fn client_config(
         },
         limits,
         resolver,
+        tls: peers::tls(config)?,
         ..turnstone_fetch::Config::new(identity)
     })
 }
@@ -184,7 +191,20 @@ pub(crate) async fn drive<P: Policy + 'static>(
     watch: Watch,
 ) -> anyhow::Result<Summary> {
     let (stop, told) = watch::channel(StopLevel::Run);
-    let (crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
+    let teller = watch
+        .news
+        .map(|began| news::Teller::start(directory, began));
+    let teller = teller.transpose()?;
+    let store = parts.ledger.store();
+    let deliveries = deliveries::Deliveries::start(directory, store, &watch)?;
+    let (mut crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
+    let deliveries = match deliveries {
+        None => None,
+        Some((deliveries, notes)) => {
+            crawl = crawl.with_notes(notes);
+            Some(deliveries)
+        }
+    };
     let signals = tokio::spawn(signals(stop, watch.enough.clone()));
     let view = tokio::spawn(view::show(progress, directory.to_owned(), watch));
     // As a task among the others: a page that came wakes it without a call to the kernel.
@@ -193,7 +213,14 @@ pub(crate) async fn drive<P: Policy + 'static>(
     signals.abort();
     // The view ends with its channel.
     let _ = view.await;
-    Ok(summary?)
+    let summary = summary?;
+    if let Some(teller) = teller {
+        teller.finish()?;
+    }
+    if let Some(deliveries) = deliveries {
+        deliveries.finish(directory)?;
+    }
+    Ok(summary)
 }
 
 /// Returns at the next SIGINT or SIGTERM.
@@ -218,6 +245,12 @@ pub(crate) struct Watch {
     pub(crate) line: Option<Arc<dyn Fn() -> String + Send + Sync>>,
     /// Says in a line what came of a slice, for standard output.
     pub(crate) slice: Option<TellSlice>,
+    /// From where on events are told in lines of JSON as they happen; nothing if they are not.
+    pub(crate) news: Option<Position>,
+    /// Who wants events.
+    pub(crate) deliver: Vec<Receiver>,
+    /// What those who work beside the crawl have to say, for standard error.
+    pub(crate) asides: Arc<Mutex<Vec<String>>>,
     /// Ends the crawl cleanly once it says yes.
     pub(crate) enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }

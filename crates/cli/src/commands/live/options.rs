@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::commands::crawl::config::Config;
+use crate::commands::deliver::DeliverOptions;
 
 /// How the live web is asked.
 #[derive(Debug, Args)]
@@ -25,6 +26,9 @@ pub(crate) struct LiveOptions {
     /// An e-mail address or URL where site owners can reach you; needed for anything but loopback
     #[arg(long, value_name = "ADDRESS")]
     contact: Option<String>,
+    /// Trust the certificate authorities of this PEM file too [default: that of SSL_CERT_FILE, if set]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
     #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
     allow_private: Option<String>,
@@ -37,6 +41,8 @@ pub(crate) struct LiveOptions {
     /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
     #[arg(long, value_name = "FILE")]
     pub(super) hosts_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) deliver: DeliverOptions,
     /// Let the crawl's clock run this many times faster than time: for tests on loopback only
     #[arg(long, hide = true, default_value_t = 1)]
     pub(super) clock_scale: u32,
@@ -64,6 +70,9 @@ impl LiveOptions {
         over(&mut config.politeness.open, &self.open);
         over(&mut config.limits.connections, &self.connections);
         over(&mut config.contact, &self.contact);
+        if let Some(ca) = &self.ca {
+            config.ca = Some(crate::commands::live::absolute(ca));
+        }
         over(&mut config.allow_private, &self.allow_private);
         over(&mut config.random_seed, &self.random_seed);
         if !self.allow_ports.is_empty() {

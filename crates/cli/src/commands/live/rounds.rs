@@ -32,6 +32,8 @@ pub(crate) struct RoundOrder<'a> {
     /// How pages are judged, for a survey.
     pub(crate) survey: Option<SoftOptions>,
     pub(crate) watch: Watch,
+    /// Whether events are told in lines of JSON as they happen.
+    pub(crate) lines: bool,
 }
 
 /// What the policy is to be told of the past; may leave a note in the store.
@@ -56,7 +58,8 @@ pub(crate) fn ask(
         past,
         until,
         survey,
-        watch,
+        mut watch,
+        lines,
     } = order;
     let mut config = Config::read(directory)?.unwrap_or_default();
     options.over(&mut config);
@@ -65,6 +68,7 @@ pub(crate) fn ask(
     if config.contact.is_none() && options.hosts_file.is_none() {
         crawl::need_contact(&seeds)?;
     }
+    super::refuse_proxy(&seeds)?;
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
     plan.sitemaps = asked.question == Question::Discovery;
@@ -83,6 +87,8 @@ pub(crate) fn ask(
     let mut store = open(directory)?;
     let clock = Clock::resume(store.index(), options.clock_scale);
     let began = store.end();
+    watch.news = lines.then_some(began);
+    watch.deliver = options.deliver.receivers(&config, directory)?;
     let past = past(&mut store, clock.now())?;
     store.write()?;
     let policy = RefCell::new(Some(make(&asked, &store)?));

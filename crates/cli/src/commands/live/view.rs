@@ -57,6 +57,16 @@ pub(super) async fn show(
                 print_line(&tell(note), terminal.as_ref());
             }
         }
+        let asides = std::mem::take(&mut *super::deliveries::locked(&watch.asides));
+        for aside in asides {
+            let say = || {
+                let _ = writeln!(std::io::stderr(), "turnstone: {aside}");
+            };
+            match &terminal {
+                Some(terminal) => terminal.suspend(say),
+                None => say(),
+            }
+        }
         if terminal.is_none() {
             say_once(&now, &mut said);
             if last_line.elapsed() >= LINE_EVERY {
@@ -208,6 +218,7 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "bytes_per_second": rate,
         "durable_fetches": now.durable_fetches,
         "guaranteed": now.coverage.map(|coverage| coverage.guaranteed_fraction()),
+        "certified": now.coverage.and_then(|coverage| coverage.certified_fraction()),
         "upper_bound": now.coverage.map(|coverage| coverage.possible_fraction()),
         "slice": now.slice.as_ref().map(slice::json),
         "paused": now.paused,

@@ -5,7 +5,7 @@
 use turnstone_frontier::{Coverage, PageId, Policy};
 use turnstone_lab::number::plural;
 use turnstone_lab::table::Table;
-use turnstone_ledger::Seen;
+use turnstone_ledger::Folded;
 use turnstone_pagestore::PageState;
 
 use crate::commands::crawl::summary::share;
@@ -27,7 +27,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    pub(super) fn of<P: Policy>(directory: &Directory, folded: &Seen<P>) -> anyhow::Result<Self> {
+    pub(super) fn of<P: Policy>(directory: &Directory, folded: &Folded<P>) -> anyhow::Result<Self> {
         let index = directory.store.index();
         let scheduler = &folded.scheduler;
         let mut worst: Vec<(u64, PageId)> = Vec::new();
@@ -37,7 +37,7 @@ impl Missing {
         for number in (0..scheduler.ranking().page_count()).map(PageId::from_index) {
             let page = folded.view.outer(number);
             match index.state(page) {
-                PageState::Fetched | PageState::Moved | PageState::Outside => {}
+                PageState::Fetched | PageState::Moved | PageState::Outside | PageState::Away => {}
                 PageState::Gone | PageState::Refused => {
                     lost_count += 1;
                     if lost.len() < SHOWN {

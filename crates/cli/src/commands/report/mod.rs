@@ -147,6 +147,10 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
             percent(proven.goal),
             percent(proven.upper_bound)
         );
+        let confidence = directory.asked.confidence.map(|level| level.number());
+        if let Some(line) = proven.certificate(confidence) {
+            text += &format!(" Not proven, but {line}.");
+        }
     }
     Ok(text)
 }

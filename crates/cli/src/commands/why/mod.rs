@@ -250,6 +250,7 @@ fn reason(
         },
         PageState::Gone | PageState::Unknown | PageState::Refused => said,
         PageState::Outside => outside(directory, page)?,
+        PageState::Away => "another shard of the crawl has it".to_owned(),
     };
     let left = state != PageState::Outside && directory.store.index().is_outside(page);
     let reason = match left {

@@ -5,7 +5,7 @@ use turnstone_fetch::robots::{Access, Record};
 use turnstone_fetch::urls::{host_of, origin_of};
 use turnstone_frontier::{PageId, Place, Policy};
 use turnstone_lab::number::whole;
-use turnstone_ledger::Seen;
+use turnstone_ledger::Folded;
 use turnstone_pagestore::PageState;
 
 use crate::commands::directory::{Directory, Standing};
@@ -13,7 +13,7 @@ use crate::moment::utc;
 
 /// Everything that stands between a page and its fetch, what binds most first; nothing for a page that waits for nothing.
 pub(super) fn of<P: Policy>(
-    folded: &Seen<P>,
+    folded: &Folded<P>,
     directory: &Directory,
     page: PageId,
     url: &Url,

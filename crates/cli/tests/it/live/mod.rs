@@ -7,22 +7,28 @@
 //! | `plans` | a plan may change between two runs, and what is said stays true |
 //! | `refusals` | what cannot be crawled is said in one line |
 //! | `limits` | budgets bind exactly; a full disk is waited for |
+//! | `lists` | seeds and rules out of files and standard input |
+//! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
+//! | `shards` | a crawl cut into shards in one process, killed again and again |
 //! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
 //! | `telling` | events, copies and diffs of a site that changes and is hostile to its reader |
+//! | `delivering` | events reach those who want them, over kills and dead receivers |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
 //! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind.
 //! Which row of the fault matrix is tried where stands in `docs/faults.md`.
 
 #[path = "../../../../pagestore/tests/support/archive_tools.rs"]
-mod archive_tools;
+pub(crate) mod archive_tools;
 mod audit;
 mod crawler;
+mod delivering;
 mod dice;
 mod keep;
 mod kills;
 mod limits;
+mod lists;
 mod moving;
 mod oddities;
 mod plans;
@@ -30,6 +36,8 @@ mod refusals;
 mod reuse;
 mod same_as_lab;
 mod scarce;
+mod shards;
 mod survey;
 mod telling;
 mod town;
+mod walls;

@@ -160,3 +160,82 @@ fn seeds_that_may_not_be_asked_end_the_crawl() {
         }
     }
 }
+
+#[test]
+fn a_proxy_is_not_passed_over_in_silence() {
+    let run = |seed: &str, more: &[(&str, &str)]| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_turnstone"));
+        command.args([
+            "crawl",
+            seed,
+            "--until",
+            "time=1s",
+            "--allow-private",
+            "--output",
+        ]);
+        command.arg(folder.path().join("crawl"));
+        command.args(["--contact", "a@example.org", "--hosts-file"]);
+        let hosts = folder.path().join("hosts");
+        std::fs::write(&hosts, "").unwrap();
+        command
+            .arg(hosts)
+            .env("HTTPS_PROXY", "http://proxy.example:3128");
+        command
+            .env_remove("NO_PROXY")
+            .env_remove("no_proxy")
+            .envs(more.iter().copied());
+        let output = command.output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, said) = run("http://site.example/", &[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("HTTPS_PROXY is set"), "{said}");
+    for (seed, more) in [
+        ("http://site.example/", ("NO_PROXY", "*")),
+        ("http://127.0.0.1:9/", ("A", "b")),
+    ] {
+        let (_, said) = run(seed, &[more]);
+        assert!(!said.contains("PROXY is set"), "{seed}: {said}");
+    }
+}
+
+#[test]
+fn an_authority_that_cannot_be_read_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, "junk").unwrap();
+    let run = |flag: bool, name: &std::path::Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_turnstone"));
+        command.args([
+            "crawl",
+            "http://127.0.0.1:9/",
+            "--allow-private",
+            "--output",
+        ]);
+        command.arg(folder.path().join("crawl"));
+        if flag {
+            command.arg("--ca").arg(name);
+        } else {
+            command.env("SSL_CERT_FILE", name);
+        }
+        let output = command.output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    for (flag, option) in [(true, "--ca"), (false, "SSL_CERT_FILE")] {
+        for (name, what) in [
+            (&file, "certificate"),
+            (&folder.path().join("none"), "No such file"),
+        ] {
+            let (code, said) = run(flag, name);
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.contains(option) && said.contains(what), "{said}");
+        }
+    }
+}

@@ -7,10 +7,11 @@ use turnstone_lab::web::GraphWeb;
 use turnstone_ledger::{Ledger, Terms};
 use turnstone_linkgraph::LinkGraph;
 use turnstone_pagestore::{PageState, Store};
-use turnstone_policy::Spec;
 use turnstone_policy::coverage::{self, Goal, Trust};
 use turnstone_policy::importance::{self, Bonus};
 use turnstone_policy::mass::Fraction;
+use turnstone_policy::{Question, Spec};
+use turnstone_questions::Asked;
 
 use super::crawler::{Crawler, status, until};
 use super::dice::Dice;
@@ -39,6 +40,7 @@ fn goal(epsilon: f64) -> Goal {
     Goal {
         damping: Fraction::new(0.85).unwrap(),
         epsilon: Fraction::new(epsilon).unwrap(),
+        confidence: None,
     }
 }
 
@@ -101,6 +103,14 @@ fn a_live_crawl_decides_as_the_lab_does() {
         let arguments = format!("--policy {spec} --until coverage=0.9");
         check(&arguments, coverage_policy(spec, 1.0 - 0.9), usize::MAX);
     }
+    let certified = Asked {
+        goal: goal(1.0 - 0.9),
+        confidence: Fraction::new(0.9),
+        ..Asked::new(Question::Coverage, "rankmass".parse().unwrap())
+    };
+    let policy = certified.proof(&[PageId(0)]).unwrap();
+    let until = "--until coverage=90%,confidence=90%";
+    check(until, Box::new(policy), usize::MAX);
     let policy = coverage_policy("breadth-first", 0.02);
     check("--policy breadth-first", policy, usize::MAX);
     let opic = importance::build(&"opic".parse().unwrap(), &Bonus::default(), 1).unwrap();

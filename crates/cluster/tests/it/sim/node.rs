@@ -6,7 +6,7 @@ use turnstone_cluster::audit::{Statement, Waves, Work};
 use turnstone_cluster::batch::Batches;
 use turnstone_cluster::budget::{Came, Purse};
 use turnstone_cluster::bus::{Answer, Key, Keys, Request};
-use turnstone_cluster::channel::Verdict;
+use turnstone_cluster::channel::Admission;
 use turnstone_cluster::level::{Levels, Phi, TELL_MS, Told};
 use turnstone_cluster::register::Register;
 use turnstone_cluster::roster::Roster;
@@ -566,22 +566,22 @@ impl Held {
             .offer(me, transfer)
             .expect("a transfer")
         {
-            Verdict::Apply(_) if full => {
+            Admission::Apply(_) if full => {
                 let gap = self.gaps.entry(from).or_default();
                 gap.0 = gap.0.max(number);
             }
-            Verdict::Apply(received) if received.parcel.items.is_empty() => {
+            Admission::Apply(received) if received.parcel.items.is_empty() => {
                 self.tape.live.inbox.apply(&received);
             }
-            Verdict::Apply(received) => {
+            Admission::Apply(received) => {
                 self.tape.tell(&Entry::Received(received));
             }
-            Verdict::Skip => {}
-            Verdict::Gap { .. } => {
+            Admission::Skip => {}
+            Admission::Gap { .. } => {
                 let gap = self.gaps.entry(from).or_default();
                 gap.0 = gap.0.max(number);
             }
-            Verdict::Alarm(alarm) => deeds.alarms.push(alarm.to_string()),
+            Admission::Alarm(alarm) => deeds.alarms.push(alarm.to_string()),
         }
     }
 

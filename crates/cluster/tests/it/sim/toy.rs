@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use turnstone_cluster::audit::{Account, Sender, Statement, Work};
 use turnstone_cluster::chain::Ends;
-use turnstone_cluster::channel::{Inbox, Item, Outbox, Parcel, Received, Transfer};
+use turnstone_cluster::channel::{Carries, Inbox, Item, Outbox, Parcel, Received, Transfer};
 use turnstone_cluster::wire::{Cursor, Put as _};
 use turnstone_cluster::{Digest, NodeId, Shard, Tape};
 
@@ -142,6 +142,7 @@ impl Entry {
 fn item(mass: u64) -> Item {
     Item {
         key: [0; 12],
+        carries: Carries::Mass { hops: 0 },
         mass,
         depth: 1,
         url: None,

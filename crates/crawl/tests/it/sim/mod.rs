@@ -1,50 +1,67 @@
-//! The real ledger and asker in virtual time: a web that misbehaves, a disk that fails, and kills
-//! at any event, also while a crawl is taken over, with changes of plan in between.
+//! The real ledger and asker in virtual time: a web that misbehaves, a disk that fails, clocks that
+//! jump, and kills at any event, also while a crawl is taken over, with other plans in between.
 //!
-//! After every step: no host is asked early (the web itself says so), mass is conserved, budgets
-//! hold. After every kill, and in a share of the crawls after every step: the crawl that is opened
-//! is the one that was, bit for bit, and nothing that was durable is lost. At the end: everything
-//! that can be had is stored. A process may also die between two bytes of what it writes while it
-//! takes a crawl over, and a machine may be back before its hosts have rested.
+//! A world lives for one crawl and then for rounds of other questions: surveys, refresh and discovery
+//! rounds, keeping. After every step: no host is asked early (the hosts themselves say so), mass is
+//! conserved, budgets hold. After every kill, and in a share of the worlds after every step: the
+//! crawl that is opened is the one that was, bit for bit, and nothing that was durable is lost. At
+//! the end of a question: what it asks for was done. A process may also die between two bytes of what
+//! it writes while it takes a crawl over, and a machine may be back before its hosts have rested.
 //!
 //! A failure names its seed and the command that repeats it. `make sim RUNS=… SEED=…` runs more.
+//!
+//! | module | what it pretends to be |
+//! |---|---|
+//! | `web`, `serve` | the pages there are; the hosts that serve them |
+//! | `disk` | the disk under the journal |
+//! | `machine` | the clocks |
+//! | `wish` | whoever runs commands |
+//! | `process` | the live loop |
+//! | `judge` | what must hold |
 
 mod dice;
 mod disk;
+mod judge;
+mod machine;
+mod process;
+mod serve;
 mod web;
+mod wish;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use turnstone_crawl::{Asker, AskerParts, Epoch, Job, Moment, Plan, Session};
+use turnstone_crawl::{Asker, AskerParts, Ticks};
 use turnstone_fetch::Limits;
-use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::KeyOptions;
-use turnstone_frontier::{PageId, Politeness, Tick};
-use turnstone_ledger::{Ledger, Past, Stop, View, flips, sow};
-use turnstone_pagestore::{PageState, Store, journal::Journal};
-use turnstone_policy::coverage::{Dangling, Goal, Push, RankMass, Trust};
-use turnstone_policy::mass::Fraction;
+use turnstone_frontier::{Policy, Tick};
+use turnstone_ledger::{Ledger, Stop, Terms, flips, sow};
+use turnstone_pagestore::{Store, journal::Journal};
+use turnstone_policy::Question;
+use turnstone_questions::end_survey;
 
 use self::dice::Dice;
 use self::disk::VirtualDisk;
-use self::web::{DELAY_MS, Flight, VirtualWeb};
+use self::judge::Seen;
+use self::machine::Machine;
+use self::process::{Ended, Process};
+use self::serve::{DELAY_MS, Heard, Hosts};
+use self::web::VirtualWeb;
+use self::wish::Wish;
 
 /// Kills in `make test`, and the first seed.
 const KILLS: u64 = 10_000;
 const SEED: u64 = 1;
-/// Kills of one crawl at most.
-const KILLS_PER_CRAWL: u64 = 12;
-/// A crawl that takes more steps than this does not end.
-const STEPS_MAX: u64 = 20_000;
-/// Pages of one pattern that are asked for on trust.
-const TRUST: u32 = 20;
-/// Of so many crawls one is opened beside itself after every step; all are at every kill.
+/// Kills of one world at most.
+const KILLS_PER_WORLD: u64 = 12;
+/// Questions after the first, at most.
+const QUESTIONS: u64 = 3;
+/// A world that takes more steps than this does not end.
+const STEPS_MAX: u64 = 40_000;
+/// Of so many worlds one is opened beside itself after every step; all are at every kill.
 const COMPARED: u64 = 8;
-/// The wall clock at tick 0.
-const BIRTH_MS: u64 = 1_900_000_000_000;
 
 fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name)
@@ -55,36 +72,53 @@ fn from_environment(name: &str, default: u64) -> u64 {
 
 #[test]
 fn a_crawl_survives_anything() {
-    let seed = from_environment("SEED", SEED);
+    let first = from_environment("SEED", SEED);
     let kills_wanted = from_environment("KILLS", KILLS);
     let runs = from_environment("RUNS", u64::MAX);
-    let (mut kills, mut run) = (0, 0);
-    while run < runs && (kills < kills_wanted || runs != u64::MAX) {
-        let seed = seed + run;
-        let crawl = catch_unwind(AssertUnwindSafe(|| World::new(seed).live()));
-        match crawl {
-            Ok(more) => kills += more,
-            Err(cause) => {
-                eprintln!("repeat with: make sim RUNS=1 SEED={seed}");
-                std::panic::resume_unwind(cause);
+    let (next, kills) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failed = AtomicBool::new(false);
+    let work = || {
+        while !failed.load(Ordering::Relaxed) {
+            if runs == u64::MAX && kills.load(Ordering::Relaxed) >= kills_wanted {
+                return;
+            }
+            let run = next.fetch_add(1, Ordering::Relaxed);
+            if run >= runs {
+                return;
+            }
+            let seed = first + run;
+            match catch_unwind(AssertUnwindSafe(|| World::new(seed).live())) {
+                Ok(more) => {
+                    kills.fetch_add(more, Ordering::Relaxed);
+                }
+                Err(_) => {
+                    failed.store(true, Ordering::Relaxed);
+                    eprintln!("repeat with: make sim RUNS=1 SEED={seed}");
+                }
             }
         }
-        run += 1;
-    }
-    println!("{run} crawls, {kills} kills");
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|threads| {
+        for _ in 0..cores.min(runs.try_into().unwrap_or(usize::MAX)) {
+            threads.spawn(work);
+        }
+    });
+    assert!(!failed.into_inner(), "a world failed; its seed is above");
+    let (run, kills) = (next.into_inner(), kills.into_inner());
+    println!("{} worlds, {kills} kills", run.min(runs));
 }
 
 /// Everything but the process.
 struct World {
     seed: u64,
     dice: Dice,
-    web: VirtualWeb,
+    hosts: Hosts,
+    machine: Machine,
     disk: Arc<VirtualDisk>,
     folder: tempfile::TempDir,
-    now: Tick,
-    /// Which start of the machine this is.
-    boot: u64,
     kills: u64,
+    questions: u64,
     wish: Wish,
     steps: u64,
     /// So much of the journal must be there, whatever happened.
@@ -93,79 +127,17 @@ struct World {
     /// forget: no budget can count them.
     unsynced: u64,
     forgotten: u64,
+    seen: Seen,
+    /// Whether to tell of every request: with `TRACE=1`.
+    traces: bool,
 }
 
 /// What a process was when it was killed.
 struct Was {
     wish: Wish,
+    terms: Terms,
     at: Tick,
     print: Vec<u8>,
-}
-
-/// What is asked of the crawl now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Wish {
-    exclude: Vec<String>,
-    everywhere: bool,
-    first: bool,
-    requests: Option<u64>,
-}
-
-impl Wish {
-    fn scope(&self, web: &VirtualWeb) -> Scope {
-        let hosts = (0..web.hosts).map(|host| format!("h{host}.example"));
-        Scope::new(ScopeRules {
-            hosts: if self.everywhere {
-                Vec::new()
-            } else {
-                hosts.collect()
-            },
-            exclude: self.exclude.clone(),
-            ..ScopeRules::default()
-        })
-        .unwrap()
-    }
-
-    fn plan(&self, web: &VirtualWeb) -> Plan {
-        let mut plan = Plan::new(self.scope(web));
-        plan.politeness = Politeness {
-            delay_ms: DELAY_MS,
-            open_max: 1,
-        };
-        plan.connections = 4;
-        plan.pattern_trust = Some(TRUST);
-        plan.until.requests = self.requests;
-        plan
-    }
-}
-
-/// A process.
-struct Process {
-    asker: Asker<RankMass>,
-    flights: BTreeMap<(Tick, u64), Flight>,
-    number: u64,
-}
-
-/// How a process ended.
-enum Ended {
-    Killed,
-    Done(Stop),
-}
-
-fn policy(store: &Store, first: bool) -> RankMass {
-    let view = View::inside(store);
-    let seeds = store.index().seeds().iter();
-    let seeds: Vec<PageId> = seeds.filter_map(|seed| view.inner(*seed)).collect();
-    let goal = Goal {
-        epsilon: Fraction::new(1e-6).unwrap(),
-        ..Goal::default()
-    };
-    let push = if first {
-        Push::FetchedFirst { share: Push::SHARE }
-    } else {
-        Push::Exact
-    };
-    RankMass::new(Trust::alike(seeds).unwrap(), goal, push, Dangling::Jump)
 }
 
 impl World {
@@ -179,34 +151,30 @@ impl World {
         };
         let folder = folder.unwrap();
         std::fs::create_dir(folder.path().join("store")).unwrap();
-        let requests = dice.once_in(4).then(|| 10 + dice.below(60));
         Self {
             seed,
-            web: VirtualWeb::new(seed),
+            hosts: Hosts::new(VirtualWeb::new(seed)),
+            machine: Machine::default(),
             disk: Arc::new(VirtualDisk::default()),
             folder,
-            now: Tick(0),
-            boot: 0,
             kills: 0,
-            wish: Wish {
-                exclude: Vec::new(),
-                everywhere: false,
-                first: dice.once_in(2),
-                requests,
-            },
+            questions: dice.below(QUESTIONS + 1),
+            wish: Wish::first(&mut dice),
             steps: 0,
             sure: 0,
             unsynced: 0,
             forgotten: 0,
+            seen: Seen::default(),
+            traces: from_environment("TRACE", 0) > 0,
             dice,
         }
     }
 
-    /// Crawls to the end, however often it is killed; returns how often that was.
+    /// Asks to the end, however often it is killed; returns how often that was.
     fn live(mut self) -> u64 {
         let path = Path::new("journal");
         Journal::begin(self.disk.clone(), path, [7; 16]).unwrap();
-        let kills_max = 1 + self.dice.below(KILLS_PER_CRAWL);
+        let kills_max = 1 + self.dice.below(KILLS_PER_WORLD);
         let mut before: Option<Was> = None;
         let mut patience = 4;
         loop {
@@ -219,41 +187,77 @@ impl World {
                     // Whoever waits for hosts that failed a few times runs the crawl again.
                     patience -= 1;
                     self.disk.fill(0);
-                    self.now = self.now.plus(60_000);
+                    self.machine.pass(60_000);
                 }
                 Ended::Done(stop) => {
                     self.judge(&process, stop);
-                    return self.kills;
+                    if self.questions == 0 {
+                        return self.kills;
+                    }
+                    self.ask_another(process, stop);
+                    patience = 4;
                 }
                 Ended::Killed => before = self.kill(process),
             }
         }
     }
 
+    /// The last question is answered: another one is asked, of a web that may be older.
+    fn ask_another(&mut self, mut process: Process, stop: Stop) {
+        self.disk.fill(0);
+        self.questions -= 1;
+        let store = process.asker.ledger_mut().store_mut();
+        if self.wish.question() == Question::Liveness && stop == Stop::Exhausted {
+            end_survey(store);
+        }
+        store.write().unwrap();
+        store.syncer().sync().unwrap();
+        let spent = store.index().tally().requests;
+        self.hosts.heard(Heard::Durable);
+        self.hosts.hang_up(Heard::Durable);
+        self.unsynced = 0;
+        drop(process);
+        self.hosts.web.age += u64::from(!self.dice.once_in(3));
+        self.machine.pass(self.dice.below(3_600_000));
+        self.wish.ask(&mut self.dice);
+        self.wish.requests = self.dice.once_in(4).then(|| spent + self.dice.below(30));
+    }
+
     /// Ends a process without a word. Returns what the next one must be like.
     fn kill(&mut self, mut process: Process) -> Option<Was> {
         self.kills += 1;
-        self.web.hang_up();
+        let at = process.ticks.at(self.machine.reading());
         let ledger = process.asker.ledger_mut();
         let whole = ledger.store().waiting_bytes() == 0;
         let mut was = whole.then(|| Was {
             wish: self.wish.clone(),
-            at: self.now,
-            print: ledger.fingerprint(self.now),
+            terms: ledger.terms().clone(),
+            at,
+            print: ledger.fingerprint(at),
         });
         drop(process);
         if self.dice.once_in(4) {
             self.sure = self.disk.lose_power(&mut self.dice);
-            self.boot += 1;
             self.forgotten += std::mem::take(&mut self.unsynced);
             // A machine may be back sooner than its hosts have rested.
-            self.now = self.now.plus(1 + self.dice.below(3 * DELAY_MS));
+            self.machine.start(1 + self.dice.below(3 * DELAY_MS));
+            self.hosts.hang_up(Heard::Durable);
+            if self.machine.was_set_forward {
+                self.hosts.forgive();
+            }
             was = None;
         } else {
             self.sure = self.disk.durable_length();
+            self.hosts.hang_up(Heard::Written);
         }
         self.disk.fill(0);
-        self.now = self.now.plus(self.dice.below(3000));
+        self.machine.pass(self.dice.below(3000));
+        if self.dice.once_in(6) {
+            self.machine.sleep(&mut self.dice);
+        }
+        if self.dice.once_in(6) {
+            self.machine.set_wall(&mut self.dice);
+        }
         was
     }
 
@@ -263,6 +267,12 @@ impl World {
             self.change_plan();
         }
         self.disk.revive();
+        if let Some(was) = &*before
+            && (self.wish.is_round() || was.wish != self.wish)
+        {
+            self.is_as_it_was(was);
+            *before = None;
+        }
         if mortal && self.dice.once_in(6) {
             let changes = self.dice.below(4) as u32;
             self.disk.die_after(changes);
@@ -274,22 +284,32 @@ impl World {
             return self.died(before);
         };
         assert!(store.end().0 >= self.sure, "what was durable is lost");
-        let seeds = [self.web.url(0, 0)];
-        sow(&mut store, &seeds, &KeyOptions::default(), self.now);
+        let (boot, began) = (self.machine.boot(), self.machine.reading());
+        let index = store.index();
+        let ticks = Ticks::resume(&boot, began, index.sessions(), index.latest(), 1);
+        let tick = ticks.at(began);
+        if !self.wish.is_crawl() && store.index().copied_count() == 0 {
+            // Nothing is stored, so there is nothing to ask of it.
+            self.wish.crawl(&mut self.dice);
+            *before = None;
+        }
+        if self.wish.is_crawl() {
+            let seeds = [self.hosts.web.url(0, 0)];
+            sow(&mut store, &seeds, &KeyOptions::default(), tick);
+        }
+        let past = self.wish.past(&mut store, tick);
         if store.write().is_err() {
             return self.died(before);
         }
-        let first = self.wish.first;
-        let plan = self.wish.plan(&self.web);
-        let scope = plan.scope.clone();
-        let terms = plan.terms("crawl", format!("rankmass {first}"), Past::All);
+        let plan = self.wish.plan(&self.hosts.web);
+        let (wish, scope) = (self.wish.clone(), plan.scope.clone());
         let opened = Ledger::open(
             store,
-            terms,
-            false,
-            self.now,
+            wish.terms(&plan, past),
+            wish.is_round(),
+            tick,
             |store| flips(store, &scope),
-            |store| policy(store, first),
+            |store| wish.policy(store),
         );
         let (mut ledger, opened) = match opened {
             Ok(opened) => opened,
@@ -297,27 +317,20 @@ impl World {
             Err(error) => panic!("{error}"),
         };
         assert!(opened.exact, "every hand-out is decided again");
-        if let Some(was) = before.take()
-            && was.wish == self.wish
-        {
+        if let Some(was) = before.take() {
             assert!(!opened.replanned, "the plan is the same");
             let same = ledger.fingerprint(was.at) == was.print;
             assert!(same, "the crawl that was opened is not the one that was");
         }
-        let boot = self.boot.to_string();
-        let last = ledger.index().sessions().last();
-        let session = Session {
-            rebooted: last.is_some_and(|last| last.boot != boot),
-            boot,
-            boot_ms: self.now.0,
-        };
+        let (reading, epoch) = (self.machine.reading(), ticks.epoch());
         let parts = AskerParts {
             plan,
-            epoch: Epoch(BIRTH_MS),
+            epoch,
             limits: Limits::default(),
             ledger,
         };
-        let mut asker = Asker::begin(parts, &session, self.moment()).unwrap();
+        let (session, moment) = (ticks.session(reading), ticks.moment(reading));
+        let mut asker = Asker::begin(parts, &session, moment).unwrap();
         if mortal && self.dice.once_in(12) {
             // Killed while it takes over, before or after that is written.
             if self.dice.once_in(2) {
@@ -332,12 +345,13 @@ impl World {
             return self.died(before);
         }
         self.unsynced = 0;
+        self.machine.was_set_forward = false;
         self.disk.revive();
-        Some(Process {
-            asker,
-            flights: BTreeMap::new(),
-            number: 0,
-        })
+        self.seen.begins();
+        if self.traces {
+            eprintln!("{} ms, a process: {:?}", self.machine.real_ms, self.wish);
+        }
+        Some(Process::new(asker, ticks))
     }
 
     /// The process ended in the middle of writing, while it took the crawl over.
@@ -351,31 +365,49 @@ impl World {
         None
     }
 
-    /// Whoever opened the crawl now would have the one that runs, bit for bit.
-    fn compare(&self, process: &mut Process) {
-        let journal = Journal::on(self.disk.clone(), Path::new("journal")).unwrap();
-        let store = Store::on(self.folder.path(), journal).unwrap();
-        let (first, plan) = (self.wish.first, self.wish.plan(&self.web));
-        let opened = Ledger::open(
-            store,
-            plan.terms("crawl", format!("rankmass {first}"), Past::All),
-            false,
-            self.now,
-            |store| flips(store, &plan.scope),
-            |store| policy(store, first),
-        );
-        let (mut ledger, opened) = opened.unwrap();
-        assert!(opened.exact && !opened.replanned, "{opened:?}");
-        let live = process.asker.ledger_mut().fingerprint(self.now);
-        let same = ledger.fingerprint(self.now) == live;
+    /// Whoever opened the crawl as it was asked for would have the one that was killed.
+    fn is_as_it_was(&self, was: &Was) {
+        let mut ledger = self.look(&was.wish, &was.terms);
+        let same = ledger.fingerprint(was.at) == was.print;
         assert!(
             same,
-            "the crawl that would be opened is not the one that runs"
+            "the crawl that would be opened is not the one that was: {:?}",
+            was.wish
         );
     }
 
+    /// Whoever opened the crawl now would have the one that runs, bit for bit.
+    fn compare(&self, process: &mut Process) {
+        let at = process.ticks.at(self.machine.reading());
+        let mut ledger = self.look(&self.wish, process.asker.ledger().terms());
+        let live = process.asker.ledger_mut().fingerprint(at);
+        assert!(
+            ledger.fingerprint(at) == live,
+            "the crawl that would be opened is not the one that runs: {:?}",
+            self.wish
+        );
+    }
+
+    /// The crawl as its journal has it.
+    fn look(&self, wish: &Wish, terms: &Terms) -> Ledger<Box<dyn Policy>> {
+        let journal = Journal::on(self.disk.clone(), Path::new("journal")).unwrap();
+        let store = Store::on(self.folder.path(), journal).unwrap();
+        let scope = wish.scope(&self.hosts.web);
+        let (ledger, opened) = Ledger::open(
+            store,
+            terms.clone(),
+            false,
+            Tick(0),
+            |store| flips(store, &scope),
+            |store| wish.policy(store),
+        )
+        .unwrap();
+        assert!(opened.exact && !opened.replanned, "{opened:?} {wish:?}");
+        ledger
+    }
+
     fn change_plan(&mut self) {
-        match self.dice.below(3) {
+        match self.dice.below(4) {
             0 => {
                 self.wish.exclude = match self.wish.exclude.is_empty() {
                     true => vec!["/x/".into()],
@@ -383,162 +415,8 @@ impl World {
                 }
             }
             1 => self.wish.everywhere = !self.wish.everywhere,
-            _ => self.wish.first = !self.wish.first,
+            2 => self.wish.crawl(&mut self.dice),
+            _ => self.wish.ask(&mut self.dice),
         }
-    }
-
-    fn moment(&self) -> Moment {
-        Moment {
-            tick: self.now,
-            wall_ms: BIRTH_MS + self.now.0,
-        }
-    }
-
-    fn run(&mut self, process: &mut Process, mortal: bool) -> Ended {
-        let doom = mortal.then(|| self.dice.below(60));
-        let mut step = 0;
-        loop {
-            self.steps += 1;
-            assert!(
-                self.steps < STEPS_MAX,
-                "the crawl does not end: {:?} {:?}",
-                process.asker.progress(),
-                self.wish
-            );
-            process.asker.pass(self.moment());
-            while let Some(flight) = process.due(self.now) {
-                let report = self.web.deliver(flight);
-                process.asker.receive(report).unwrap();
-            }
-            let turned = process.asker.turn().unwrap();
-            self.check(process);
-            let dies = doom.is_some_and(|doom| step >= doom);
-            if dies && self.dice.once_in(3) {
-                return Ended::Killed; // before anything is written
-            }
-            if self.dice.once_in(40) {
-                self.disk.fill(1 + self.dice.below(3) as u32);
-            }
-            if process.asker.ledger_mut().store_mut().write().is_err() {
-                self.now = self.now.plus(200);
-                continue;
-            }
-            if self.seed.is_multiple_of(COMPARED) {
-                self.compare(process);
-            }
-            if dies && self.dice.once_in(2) {
-                return Ended::Killed; // written, and not sent
-            }
-            self.send(process);
-            self.keep(process);
-            if dies {
-                return Ended::Killed; // sent
-            }
-            if let (Some(stop), 0) = (process.asker.stopped(), turned.open) {
-                return Ended::Done(stop);
-            }
-            let due = process.flights.keys().next().map(|(tick, _)| *tick);
-            let next = [due, turned.wake].into_iter().flatten().min();
-            self.now = self.now.plus(1).max(next.unwrap_or(Tick(0)));
-            step += 1;
-        }
-    }
-
-    fn send(&mut self, process: &mut Process) {
-        let keyer = process.asker.ledger().store().keyer();
-        let before = self.web.requests;
-        let scope = self.wish.scope(&self.web);
-        for job in process.asker.take_jobs() {
-            if let Job::Page(job) = &job {
-                assert!(
-                    scope.check(&job.url, 0).is_ok(),
-                    "{} is out of scope",
-                    job.url
-                );
-            }
-            let (after, flight) = self.web.take(job, self.now, &keyer);
-            process.number += 1;
-            let at = (self.now.plus(after), process.number);
-            process.flights.insert(at, flight);
-        }
-        self.unsynced += self.web.requests - before;
-    }
-
-    /// Now and then what was written is made durable, and a checkpoint is taken.
-    fn keep(&mut self, process: &mut Process) {
-        let ledger = process.asker.ledger_mut();
-        if self.dice.once_in(5) {
-            let until = ledger.store().end();
-            ledger.store().syncer().sync().unwrap();
-            ledger.store_mut().durable(until);
-            self.unsynced = 0;
-        }
-        if self.dice.once_in(25) && ledger.checkpoint().is_ok() {
-            self.unsynced = 0;
-        }
-    }
-
-    fn check(&self, process: &Process) {
-        let ledger = process.asker.ledger();
-        let scheduler = ledger.scheduler();
-        scheduler.policy().audit(scheduler.ranking());
-        if let Some(max) = self.wish.requests {
-            // What is told may be more: a request that may have been sent counts.
-            assert!(
-                self.web.requests <= max + self.forgotten,
-                "{} requests of {max} were sent",
-                self.web.requests
-            );
-        }
-    }
-
-    /// What can be had is stored, and nothing else was asked for.
-    fn judge(&self, process: &Process, stop: Stop) {
-        // What is under way when a budget is reached, and what each kill forgot, may come beside.
-        let most = u64::from(TRUST) + 4 + self.kills;
-        for (host, days) in self.web.days() {
-            assert!(
-                days <= most,
-                "{days} days of the calendar of {host} were asked for"
-            );
-        }
-        if stop == Stop::Requests {
-            return;
-        }
-        let store = process.asker.ledger().store();
-        let scope = self.wish.scope(&self.web);
-        let in_scope = |url: &turnstone_fetch::Url| scope.check(url, 0).is_ok();
-        let expected = self.web.reachable(in_scope);
-        let index = store.index();
-        let pages = (0..index.page_count()).map(PageId::from_index);
-        let stored: BTreeSet<String> = pages
-            .filter(|page| index.state(*page) == PageState::Fetched && !index.is_outside(*page))
-            .map(|page| store.url(page).unwrap())
-            .filter(|url| url.ends_with(".html"))
-            .collect();
-        let missed: Vec<&String> = expected.difference(&stored).collect();
-        for url in &missed {
-            let page = index.find(store.keyer().key(url));
-            let outcome = page.and_then(|page| store.outcome(page).unwrap());
-            let state = page.map(|page| index.state(page));
-            eprintln!("{url}: {state:?} {:?}", outcome.map(|it| it.facts));
-        }
-        assert!(
-            missed.is_empty(),
-            "{stop:?} after {:?}: {missed:?} were never stored, seed {}",
-            process.asker.waited(),
-            self.seed
-        );
-    }
-}
-
-impl Process {
-    fn due(&mut self, now: Tick) -> Option<Flight> {
-        let (&at, _) = self
-            .flights
-            .iter()
-            .next()
-            .filter(|((tick, _), _)| *tick <= now)?;
-        self.flights.remove(&at)
     }
 }

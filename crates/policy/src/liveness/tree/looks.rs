@@ -15,7 +15,7 @@ use turnstone_frontier::{Chance, PageId, Random, Restore, Save, corrupt};
 
 use super::super::draws::{Draw, Guesser};
 use super::super::estimate::AliveEstimate;
-use super::super::survey::{Survey, Tally, Verdict};
+use super::super::survey::{Fate, Survey, Tally};
 
 /// The largest number of looks for each square root.
 pub(in super::super) const LOOKS_MAX: f64 = 100.0;
@@ -28,7 +28,7 @@ const CHEAP_EVERY: u64 = 8;
 struct Waiting {
     page: PageId,
     draw: Draw,
-    verdict: Option<Verdict>,
+    verdict: Option<Fate>,
 }
 
 /// The draws of a survey.
@@ -110,7 +110,7 @@ impl Looks {
     }
 
     /// A page has its verdict.
-    pub(super) fn answered(&mut self, page: PageId, verdict: Verdict) {
+    pub(super) fn answered(&mut self, page: PageId, verdict: Fate) {
         for waiting in &mut self.waiting {
             if waiting.page == page {
                 waiting.verdict = Some(verdict);
@@ -121,10 +121,10 @@ impl Looks {
         while let Some(Waiting { draw, verdict, .. }) = self.waiting.front().copied() {
             let is_alive = match verdict {
                 None => return,
-                Some(Verdict::Alive) => Some(true),
-                Some(Verdict::Gone) => Some(false),
+                Some(Fate::Alive) => Some(true),
+                Some(Fate::Gone) => Some(false),
                 // Neither alive nor gone: it tells nothing.
-                Some(Verdict::Undecided | Verdict::Untested) => None,
+                Some(Fate::Undecided | Fate::Untested) => None,
             };
             self.waiting.pop_front();
             if let Some(is_alive) = is_alive {
@@ -206,7 +206,7 @@ impl Looks {
         for ((page, verdict), draw) in waiting {
             let verdict = match verdict {
                 u8::MAX => None,
-                verdict => Some(Verdict::restored(verdict)?),
+                verdict => Some(Fate::restored(verdict)?),
             };
             let draw = of_parts(draw)?;
             self.waiting.push_back(Waiting {

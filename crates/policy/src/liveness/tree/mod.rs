@@ -32,7 +32,7 @@ use turnstone_frontier::{
 
 use super::estimate::AliveEstimate;
 use super::sample::{Sample, SampleBy};
-use super::survey::{Survey, Tally, Verdict};
+use super::survey::{Fate, Survey, Tally};
 use super::{LivenessPolicy, OldCrawl};
 use crate::changes::DirectoryTree;
 use belief::{PRIOR, SURE, TEST, chance, passed_on};
@@ -125,14 +125,14 @@ impl Tree {
     }
 
     /// A page has come back for good. Nothing is learnt of it without a verdict.
-    fn settle(&mut self, page: PageId, verdict: Verdict) {
+    fn settle(&mut self, page: PageId, verdict: Fate) {
         self.open_out_of_turn(page);
         let leaf = self.places.leaf(page);
         self.places.settle(page);
         let found = match verdict {
-            Verdict::Alive => Some(TEST),
-            Verdict::Gone => Some(0),
-            Verdict::Untested | Verdict::Undecided => None,
+            Fate::Alive => Some(TEST),
+            Fate::Gone => Some(0),
+            Fate::Untested | Fate::Undecided => None,
         };
         let mut path = std::mem::take(&mut self.path);
         path.push(leaf);
@@ -387,7 +387,7 @@ impl Policy for Tree {
         }
         match self.survey.verdict(page) {
             // It is asked for again later, and takes no room until then.
-            Verdict::Untested => self.touch(self.host_of(self.places.leaf(page))),
+            Fate::Untested => self.touch(self.host_of(self.places.leaf(page))),
             verdict => {
                 self.settle(page, verdict);
                 self.looks.answered(page, verdict);

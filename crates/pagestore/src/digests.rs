@@ -25,11 +25,11 @@ pub struct FirstCapture {
 
 /// From payload digests to first captures.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Digests {
     durable: Mutex<HashMap<[u8; 20], FirstCapture>>,
 }
 
-impl Seen {
+impl Digests {
     /// The capture that stored this body first.
     pub fn find(&self, digest: &[u8; 20]) -> Option<FirstCapture> {
         self.lock().get(digest).copied()

@@ -1,0 +1,257 @@
+//! What the shards of a crawl know of each other within one process: budgets that bind over all of them, what
+//! they prove together, and whether anything is left.
+//!
+//! Every shard states where it stands. *Budgets* are asked here, one question at a time: what a shard is
+//! allowed counts as spent until it states again, so the sum is never passed whoever asks when. *Coverage* is
+//! the sum of statements that may be of different moments: what is covered only grows. *Exhausted* is the
+//! crawl when all state that they have nothing to do and every transfer that was sent was received. One look is
+//! enough for that, because numbers are compared pair by pair: if a receiver has all that its sender had sent,
+//! the statements are a cut that no message crosses, and a shard without work is woken by messages only.
+//!
+//! Over a restart nothing is kept: what was spent stands in the journals, and shards state again.
+//!
+//! Cost: O(shards) a question, O(shards²) to see whether all is exhausted.
+
+use turnstone_frontier::{Coverage, Masses};
+
+use crate::budgets::{Allowance, Budget, Spent, Stop};
+
+/// Where one shard stands.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// What it has spent.
+    pub spent: Spent,
+    /// Where its mass is.
+    pub masses: Masses,
+    /// It has nothing to ask for, nothing under way and nothing to send.
+    pub idle: bool,
+    /// What it has left is at hosts that do not answer.
+    pub unreachable: bool,
+    /// By shard: the number of the last transfer that was sent there.
+    pub sent: Vec<u64>,
+    /// By shard: the number of the last transfer that was taken in from there.
+    pub received: Vec<u64>,
+}
+
+/// All shards.
+#[derive(Clone, Debug)]
+pub struct Joint {
+    standings: Vec<Option<Standing>>,
+    stop: Option<Stop>,
+}
+
+impl Joint {
+    /// Of so many shards, none of which has stated anything: nothing is allowed before all have.
+    pub fn new(shards: usize) -> Self {
+        Self {
+            standings: vec![None; shards],
+            stop: None,
+        }
+    }
+
+    /// A shard states where it stands.
+    pub fn state(&mut self, shard: usize, standing: Standing) {
+        self.standings[shard] = Some(standing);
+    }
+
+    /// Whether a shard that has spent this much may hand out one more page.
+    pub fn page(&mut self, shard: usize, own: Spent, budget: &Budget) -> Allowance {
+        self.allow(shard, own, |all| budget.page(all))
+    }
+
+    /// Whether a shard that has spent this much may send one more request.
+    pub fn request(&mut self, shard: usize, own: Spent, budget: &Budget) -> Allowance {
+        self.allow(shard, own, |all| budget.request(all))
+    }
+
+    fn allow(&mut self, shard: usize, own: Spent, ask: impl Fn(Spent) -> Allowance) -> Allowance {
+        match &mut self.standings[shard] {
+            Some(standing) => standing.spent = own,
+            None => return Allowance::Wait,
+        }
+        let Some(all) = self.spent() else {
+            return Allowance::Wait;
+        };
+        let allowed = ask(all);
+        if let (Allowance::Send { .. }, Some(standing)) = (allowed, &mut self.standings[shard]) {
+            // Until it states again: others ask meanwhile.
+            standing.spent.pages_open += 1;
+            standing.spent.requests_open += 1;
+        }
+        allowed
+    }
+
+    /// What all have spent and may yet by what is under way; nothing before all have stated.
+    pub fn spent(&self) -> Option<Spent> {
+        let mut all = Spent::default();
+        for standing in &self.standings {
+            let spent = standing.as_ref()?.spent;
+            all.pages += spent.pages;
+            all.requests += spent.requests;
+            all.bytes += spent.bytes;
+            all.pages_open += spent.pages_open;
+            all.requests_open += spent.requests_open;
+        }
+        Some(all)
+    }
+
+    /// What all prove together; nothing before all have stated.
+    pub fn coverage(&self, goal: u64) -> Option<Coverage> {
+        let masses: Option<Vec<Masses>> = self
+            .standings
+            .iter()
+            .map(|standing| Some(standing.as_ref()?.masses))
+            .collect();
+        Some(Coverage::of_shards(masses?, goal))
+    }
+
+    /// Why all are to end, if nobody has anything to do and nothing is on its way.
+    pub fn exhausted(&self) -> Option<Stop> {
+        let all: Vec<&Standing> = self
+            .standings
+            .iter()
+            .map(Option::as_ref)
+            .collect::<Option<_>>()?;
+        let number = |numbers: &[u64], shard: usize| numbers.get(shard).copied().unwrap_or(0);
+        let carried = all.iter().enumerate().all(|(from, sender)| {
+            let mut others = all.iter().enumerate().filter(|(to, _)| *to != from);
+            others
+                .all(|(to, receiver)| number(&sender.sent, to) == number(&receiver.received, from))
+        });
+        let idle = all.iter().all(|standing| standing.idle);
+        let unreachable = all.iter().any(|standing| standing.unreachable);
+        (idle && carried).then_some(match unreachable {
+            true => Stop::Unreachable,
+            false => Stop::Exhausted,
+        })
+    }
+
+    /// All shards are to end. The first reason holds.
+    pub fn end(&mut self, why: Stop) {
+        self.stop.get_or_insert(why);
+    }
+
+    /// Why all are to end, once they are.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.stop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budgets::Until;
+
+    fn roll(state: &mut u64, sides: u64) -> u64 {
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (*state >> 33) % sides
+    }
+
+    /// Whoever asks when, limits are reached and never passed.
+    #[test]
+    fn budgets_bind_over_all_shards() {
+        for seed in 0..300 {
+            let mut dice = seed;
+            let shards = 1 + roll(&mut dice, 4) as usize;
+            let limit = |dice: &mut u64, most| (roll(dice, 2) == 0).then(|| 1 + roll(dice, most));
+            let budget = Budget {
+                until: Until {
+                    pages: limit(&mut dice, 40),
+                    requests: limit(&mut dice, 40),
+                    bytes: limit(&mut dice, 900),
+                    ..Until::default()
+                },
+                body_bytes_max: 50,
+            };
+            let mut joint = Joint::new(shards);
+            let nothing = Spent::default();
+            assert_eq!(joint.page(0, nothing, &budget), Allowance::Wait);
+            let mut own = vec![nothing; shards];
+            let mut longest: Vec<Vec<u64>> = vec![Vec::new(); shards];
+            for shard in 0..shards {
+                joint.state(shard, Standing::default());
+            }
+            let mut spent = false;
+            for _ in 0..2000 {
+                let shard = roll(&mut dice, shards as u64) as usize;
+                let mine = &mut own[shard];
+                if roll(&mut dice, 2) == 0 {
+                    match joint.page(shard, *mine, &budget) {
+                        Allowance::Send { body_bytes_max } if roll(&mut dice, 5) > 0 => {
+                            mine.pages_open += 1;
+                            mine.requests_open += 1;
+                            longest[shard].push(body_bytes_max);
+                        }
+                        Allowance::Spent(_) => spent = true,
+                        _ => {}
+                    }
+                } else if let Some(body_bytes_max) = longest[shard].pop() {
+                    mine.pages_open -= 1;
+                    mine.requests_open -= 1;
+                    mine.requests += 1;
+                    mine.pages += roll(&mut dice, 2);
+                    mine.bytes += roll(&mut dice, body_bytes_max + 1);
+                }
+                if roll(&mut dice, 3) == 0 {
+                    let spent = own[shard];
+                    let standing = Standing {
+                        spent,
+                        ..Standing::default()
+                    };
+                    joint.state(shard, standing);
+                }
+                let sum = |of: fn(&Spent) -> u64| own.iter().map(of).sum::<u64>();
+                let Until {
+                    pages,
+                    requests,
+                    bytes,
+                    ..
+                } = budget.until;
+                assert!(
+                    pages.is_none_or(|max| sum(|it| it.pages) <= max),
+                    "seed {seed}"
+                );
+                assert!(
+                    requests.is_none_or(|max| sum(|it| it.requests) <= max),
+                    "seed {seed}"
+                );
+                assert!(
+                    bytes.is_none_or(|max| sum(|it| it.bytes) <= max),
+                    "seed {seed}"
+                );
+            }
+            let limited = budget.until != Until::default();
+            assert_eq!(spent, limited, "seed {seed}: {:?}", budget.until);
+        }
+    }
+
+    #[test]
+    fn exhausted_is_who_waits_for_nothing() {
+        let standing = |idle, sent: [u64; 2], received: [u64; 2]| Standing {
+            idle,
+            sent: sent.to_vec(),
+            received: received.to_vec(),
+            ..Standing::default()
+        };
+        let mut joint = Joint::new(2);
+        joint.state(0, standing(true, [0, 3], [0, 1]));
+        assert_eq!(joint.exhausted(), None, "the other has not said anything");
+        joint.state(1, standing(true, [1, 0], [2, 0]));
+        assert_eq!(joint.exhausted(), None, "one transfer is on its way");
+        joint.state(1, standing(false, [1, 0], [3, 0]));
+        assert_eq!(joint.exhausted(), None, "it has work");
+        joint.state(1, standing(true, [2, 0], [3, 0]));
+        assert_eq!(
+            joint.exhausted(),
+            None,
+            "it sent something after the first had said so"
+        );
+        joint.state(0, standing(true, [0, 3], [0, 2]));
+        assert_eq!(joint.exhausted(), Some(Stop::Exhausted));
+        joint.end(Stop::Exhausted);
+        joint.end(Stop::Told);
+        assert_eq!(joint.stopped(), Some(Stop::Exhausted));
+    }
+}

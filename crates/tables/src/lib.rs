@@ -1,0 +1,147 @@
+//! What a crawl brought, as tables that other tools read: Parquet, JSON lines and CSV.
+//!
+//! A table is a list of columns ([`Column`]) and a function that hands on rows of [`Cell`]s, one at a
+//! time; a sink writes them in one of the forms. So all forms hold the same columns with the same names,
+//! and no table is ever held whole: memory is one row group, whatever the size of the crawl.
+//!
+//! Parquet is written through the column writers of the `parquet` crate, without `arrow`: rows come one
+//! by one out of the journal, so there is no array to be shared, and a build without `arrow` is shorter.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `pages`, `links`, `events`, `captures` | which columns a table has, and its rows |
+//! | `column`, `parquet_file`, `lines` | cells, and how each form writes them |
+//! | `host_parts` | a host name as Common Crawl takes it apart |
+//! | `captured` | captures read out of Parquet, ours or Common Crawl's |
+//!
+//! Not here: policies, HTTP, the terminal. Nothing here changes a crawl.
+
+mod captured;
+mod captures;
+mod column;
+mod events;
+mod host_parts;
+mod lines;
+mod links;
+mod pages;
+mod parquet_file;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use turnstone_pagestore::{Store, StoreError};
+
+pub use captured::{Captured, CapturedError, CapturedReader, is_parquet};
+pub use column::{Cell, Column, Kind};
+
+use crate::column::Sink;
+use crate::lines::{Csv, JsonLines};
+use crate::parquet_file::ParquetFile;
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Apache Parquet, packed with Snappy.
+    Parquet,
+    /// A JSON object a line.
+    JsonLines,
+    /// Comma-separated values with a head line (RFC 4180).
+    Csv,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 3] = [Self::Parquet, Self::JsonLines, Self::Csv];
+
+    /// What names of such files end in.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::JsonLines => "jsonl",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// The form that the end of a name stands for.
+    pub fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        let is_it = |form: &Self| extension.eq_ignore_ascii_case(form.extension());
+        Self::ALL.into_iter().find(is_it)
+    }
+}
+
+/// The tables of a crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// A row for each known page.
+    Pages,
+    /// A row for each link of a stored copy.
+    Links,
+    /// A row for each event.
+    Events,
+    /// A row for each answer that a fetch brought.
+    Captures,
+}
+
+impl Table {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Links => "links",
+            Self::Events => "events",
+            Self::Captures => "captures",
+        }
+    }
+
+    /// Its columns, in order.
+    pub fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Pages => pages::COLUMNS,
+            Self::Links => links::COLUMNS,
+            Self::Events => events::COLUMNS,
+            Self::Captures => captures::COLUMNS,
+        }
+    }
+
+    /// Writes it; returns how many rows there are.
+    pub fn write(
+        self,
+        directory: &Path,
+        form: Form,
+        out: &mut (dyn Write + Send),
+    ) -> Result<u64, TableError> {
+        let columns = self.columns();
+        match form {
+            Form::Parquet => self.rows(directory, ParquetFile::begin(self.name(), columns, out)?),
+            Form::JsonLines => self.rows(directory, JsonLines::new(columns, out)),
+            Form::Csv => self.rows(directory, Csv::begin(columns, out)?),
+        }
+    }
+
+    fn rows(self, directory: &Path, mut sink: impl Sink) -> Result<u64, TableError> {
+        let count = match self {
+            Self::Pages => pages::rows(&Store::look(directory)?, &mut sink),
+            Self::Links => links::rows(&Store::look(directory)?, &mut sink),
+            Self::Events => events::rows(directory, &mut sink),
+            Self::Captures => captures::rows(&Store::look(directory)?, &mut sink),
+        }?;
+        sink.finish()?;
+        Ok(count)
+    }
+}
+
+/// Why a table was not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The crawl could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file could not be written.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+    /// The file could not be written as Parquet.
+    #[error("as Parquet: {0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+}
