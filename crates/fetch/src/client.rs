@@ -2,7 +2,7 @@
 //!
 //! A fetch takes a kept connection or opens one, sends one request, receives one response and
 //! hands it over as it came: redirects are not followed, codings not decoded, cookies neither
-//! kept nor sent, and proxy variables of the environment not read.
+//! kept nor sent but those that the user gave ([`Credentials`]), and proxy variables of the environment not read.
 //!
 //! One retry exists: when a kept connection turns out closed before a single byte of an answer,
 //! the request is sent once more on a fresh one, unless the peer may have seen it and the request
@@ -20,6 +20,7 @@ use url::Url;
 use crate::body::BodyBounds;
 use crate::connect::{Connected, Connector};
 use crate::connection::{Ask, Connection, Exchange};
+use crate::credentials::Credentials;
 use crate::dns::{Lookup, Resolve, SystemDns};
 use crate::error::{ErrorClass, Fault, FetchError};
 use crate::guard::Guard;
@@ -27,7 +28,9 @@ use crate::identity::Identity;
 use crate::limits::Limits;
 use crate::message::{Kept, Note, Protocol, Request, Response, Timings};
 use crate::pool::{Origin, Pool};
+use crate::proxy::Proxy;
 use crate::room::Rooms;
+use crate::signing::Signer;
 use crate::tls::{Tls, TlsError};
 use crate::turn::MyTurn;
 use crate::wire::ByteStream;
@@ -48,6 +51,14 @@ pub struct Config {
     pub tls: Tls,
     /// Where addresses come from; the machine's name servers if `None`.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// What everybody is sent beside the headers of our own.
+    pub headers: HeaderMap,
+    /// What some hosts alone are told.
+    pub credentials: Credentials,
+    /// Who signs our requests, if somebody does.
+    pub signer: Option<Signer>,
+    /// Through whom we ask; `None` for ourselves.
+    pub proxy: Option<Proxy>,
 }
 
 impl Config {
@@ -59,6 +70,10 @@ impl Config {
             limits: Limits::default(),
             tls: Tls::default(),
             resolver: None,
+            headers: HeaderMap::new(),
+            credentials: Credentials::default(),
+            signer: None,
+            proxy: None,
         }
     }
 }
@@ -76,6 +91,8 @@ struct Shared {
     open: Semaphore,
     rooms: Rooms,
     headers: HeaderMap,
+    credentials: Credentials,
+    signer: Option<Signer>,
 }
 
 impl Client {
@@ -87,6 +104,10 @@ impl Client {
             limits,
             tls,
             resolver,
+            headers: common,
+            credentials,
+            signer,
+            proxy,
         } = config;
         let limits = limits.within_reason();
         let resolver = resolver.unwrap_or_else(|| Arc::new(SystemDns::new(&limits)));
@@ -94,12 +115,14 @@ impl Client {
         headers.insert(USER_AGENT, identity.user_agent().clone());
         headers.insert(ACCEPT, ACCEPTED);
         headers.insert(ACCEPT_ENCODING, ACCEPTED_CODINGS);
+        headers.extend(common);
         let connector = Connector {
             guard,
             identity,
             lookup: Lookup::new(resolver, &limits),
             tls: tls.client_config()?,
             verification: tls.verification,
+            proxy,
         };
         let shared = Shared {
             connector,
@@ -108,6 +131,8 @@ impl Client {
             rooms: Rooms::new(limits.long_bodies_bytes_max),
             limits,
             headers,
+            credentials,
+            signer,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -265,6 +290,7 @@ impl<'a> Run<'a> {
             headers.insert(name, value.clone());
         }
         let turn = self.turn().await?;
+        self.say_who_asks(&mut headers)?;
         let ask = Ask {
             url: &self.request.url,
             method: self.request.method,
@@ -281,6 +307,17 @@ impl<'a> Run<'a> {
         let exchange = connection.exchange(ask).await;
         self.requests_sent += u32::from(connection.was_asked());
         exchange
+    }
+
+    /// What this host is told of us: secrets that are meant for it, and a signature.
+    fn say_who_asks(&self, headers: &mut HeaderMap) -> Result<(), Fault> {
+        let (shared, url) = (self.shared, &self.request.url);
+        shared.credentials.tell(url, headers);
+        let Some(signer) = &shared.signer else {
+            return Ok(());
+        };
+        let signed = signer.sign(url, headers);
+        signed.map_err(|error| Fault::new(ErrorClass::UrlRefused, error.to_string()))
     }
 
     /// Waits for the request's turn, if it has to.

@@ -4,6 +4,8 @@
 //! guard or the identity refuses are dropped, and the socket is opened to one of what is left:
 //! the address judged is the address connected. The peer is judged once more after connecting.
 //!
+//! Where a [`Proxy`] stands between, it is connected instead, and given the address that was judged.
+//!
 //! Addresses are tried one after the other within one `connect_time`; while others remain, one
 //! address gets at most half of what is left, so that a dead one does not eat it all.
 
@@ -23,6 +25,7 @@ use crate::guard::Guard;
 use crate::identity::Identity;
 use crate::limits::Limits;
 use crate::message::{Timings, TlsInfo};
+use crate::proxy::Proxy;
 use crate::tls::{self, Verification};
 use crate::wire::Stream;
 
@@ -33,6 +36,7 @@ pub(crate) struct Connector {
     pub(crate) lookup: Lookup,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) verification: Verification,
+    pub(crate) proxy: Option<Proxy>,
 }
 
 /// A connection just opened.
@@ -54,7 +58,10 @@ impl Connector {
     ) -> Result<Connected, Fault> {
         let candidates = self.candidates(url, timings).await?;
         let started = Instant::now();
-        let (tcp, remote) = self.open(&candidates, limits).await?;
+        let (tcp, remote) = match &self.proxy {
+            None => self.open(&candidates, limits).await?,
+            Some(proxy) => self.open_through(proxy, &candidates, limits).await?,
+        };
         timings.connect = Some(started.elapsed());
         if url.scheme() != "https" {
             return Ok(Connected {
@@ -135,6 +142,49 @@ impl Connector {
         Err(first_fault.expect("at least one address was tried"))
     }
 
+    /// Opens a tunnel to one of the addresses.
+    async fn open_through(
+        &self,
+        proxy: &Proxy,
+        candidates: &[SocketAddr],
+        limits: &Limits,
+    ) -> Result<(TcpStream, SocketAddr), Fault> {
+        let (host, port) = proxy.host();
+        let addresses = match host {
+            Host::Ipv4(address) => vec![IpAddr::from(*address)],
+            Host::Ipv6(address) => vec![IpAddr::from(*address)],
+            Host::Domain(name) => {
+                let found = self.lookup.addresses(name).await;
+                found.map_err(|fault| through(proxy, &fault.detail))?
+            }
+        };
+        let Some(at) = addresses.first() else {
+            return Err(through(proxy, "it has no address"));
+        };
+        let at = SocketAddr::new(*at, port);
+        let end = Instant::now() + limits.connect_time;
+        let mut first_fault = None;
+        for &target in &candidates[..candidates.len().min(limits.connect_tries_max.max(1))] {
+            let tunnel = async {
+                let mut stream = TcpStream::connect(at).await?;
+                stream.set_nodelay(true)?;
+                proxy.tunnel(&mut stream, target).await?;
+                Ok::<_, std::io::Error>(stream)
+            };
+            let fault = match timeout_at(end, tunnel).await {
+                Ok(Ok(stream)) => return Ok((stream, target)),
+                Ok(Err(error)) if is_out_of_files(&error) => connect_fault(at, &error),
+                Ok(Err(error)) => through(proxy, &error.to_string()),
+                Err(_) => {
+                    let detail = format!("no tunnel to {target} through {proxy:?} in time");
+                    Fault::new(ErrorClass::ConnectTimeout, detail)
+                }
+            };
+            first_fault.get_or_insert(fault);
+        }
+        Err(first_fault.expect("at least one address was tried"))
+    }
+
     /// Judges the peer as the socket names it.
     fn accept(&self, stream: TcpStream) -> Result<(TcpStream, SocketAddr), Fault> {
         let failed =
@@ -186,6 +236,10 @@ impl Connector {
             http2,
         })
     }
+}
+
+fn through(proxy: &Proxy, what: &str) -> Fault {
+    Fault::new(ErrorClass::ConnectFailed, format!("{proxy:?}: {what}"))
 }
 
 fn connect_fault(address: SocketAddr, error: &std::io::Error) -> Fault {

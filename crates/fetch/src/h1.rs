@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::body::{self, Piece};
 use crate::connection::{Ask, Exchange, authority, late_head, request_target};
+use crate::credentials::{hide, sensitive};
 use crate::error::{ErrorClass, Fault};
 use crate::limits::Limits;
 use crate::message::{Method, Note, Protocol};
@@ -82,6 +83,7 @@ impl H1 {
         self.tape.lock().rewind(ask.turn.take());
         let asked = Instant::now();
         let headers = std::mem::take(&mut ask.headers);
+        let secrets = sensitive(&headers);
         let response = self.head(&ask, headers).await?;
         let (head, mut incoming) = response.into_parts();
         self.spoilt = !trusted(&head.headers);
@@ -108,7 +110,7 @@ impl H1 {
             protocol: protocol(head.version),
             notes: notes(&head.headers),
             headers: head.headers,
-            request_bytes: std::mem::take(&mut tape.sent),
+            request_bytes: hide(std::mem::take(&mut tape.sent), &secrets),
             head_bytes: std::mem::take(&mut tape.head),
             body,
             sent_at,

@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::body::{self, Piece};
 use crate::connection::{Ask, Exchange, authority, late_head, request_target};
+use crate::credentials::HIDDEN;
 use crate::error::{ErrorClass, Fault};
 use crate::h1::is_disconnect;
 use crate::limits::Limits;
@@ -250,7 +251,11 @@ fn header_text(text: &mut Vec<u8>, headers: &HeaderMap) {
     for (name, value) in headers {
         text.extend_from_slice(name.as_str().as_bytes());
         text.extend_from_slice(b": ");
-        text.extend_from_slice(value.as_bytes());
+        text.extend_from_slice(if value.is_sensitive() {
+            HIDDEN
+        } else {
+            value.as_bytes()
+        });
         text.extend_from_slice(b"\r\n");
     }
     text.extend_from_slice(b"\r\n");

@@ -1,4 +1,4 @@
-//! Who we say we are: `turnstone/VERSION (+contact)`.
+//! Who we say we are: `turnstone/VERSION (+contact)`, or another name in place of ours.
 //!
 //! A site's owner who wonders about us must be able to reach the operator, so a contact is
 //! required for anything but the operator's own machine. Without one, the client refuses every
@@ -13,11 +13,17 @@ use crate::guard::is_loopback;
 /// Longest contact we put into a header.
 const CONTACT_BYTES_MAX: usize = 200;
 
+/// The name under which robots.txt files know us, unless the operator gives another.
+const AGENT: &str = "turnstone";
+/// The longest name of an operator's own.
+const PRODUCT_BYTES_MAX: usize = 60;
+
 /// The User-Agent of a client, with or without a contact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     user_agent: HeaderValue,
-    has_contact: bool,
+    agent: String,
+    contact: Option<String>,
 }
 
 /// Why an identity cannot be used.
@@ -29,6 +35,12 @@ pub enum IdentityError {
         "contact {0:?}: give an e-mail address or an http(s) URL, at most 200 plain characters"
     )]
     Contact(String),
+    /// The name is not one that robots.txt files could use.
+    #[error(
+        "name {0:?}: give NAME or NAME/VERSION, as in acme-crawler/2.1; a name has letters, - and _ only, \
+         for robots.txt files call us by it"
+    )]
+    Product(String),
     /// A host other than this machine was to be asked without a contact.
     #[error(
         "no contact given: without one only loopback is asked, and {0} is not loopback; \
@@ -58,8 +70,38 @@ impl Identity {
         let user_agent = HeaderValue::from_str(&text).map_err(|_| refused())?;
         Ok(Self {
             user_agent,
-            has_contact: true,
+            agent: AGENT.to_owned(),
+            contact: Some(contact.to_owned()),
         })
+    }
+
+    /// The same identity under another name: `product` is `NAME` or `NAME/VERSION`. Rules of robots.txt
+    /// files are those for `NAME` then, no longer those for turnstone.
+    pub fn named(mut self, product: &str) -> Result<Self, IdentityError> {
+        let refused = || IdentityError::Product(product.chars().take(PRODUCT_BYTES_MAX).collect());
+        let (name, version) = product.split_once('/').unwrap_or((product, "0"));
+        let is_name = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'-' | b'_');
+        let is_version = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+        let plain = !name.is_empty()
+            && !version.is_empty()
+            && name.bytes().all(is_name)
+            && version.bytes().all(is_version)
+            && product.len() <= PRODUCT_BYTES_MAX;
+        if !plain {
+            return Err(refused());
+        }
+        let text = match &self.contact {
+            Some(contact) => format!("{product} (+{contact})"),
+            None => product.to_owned(),
+        };
+        self.user_agent = HeaderValue::from_str(&text).map_err(|_| refused())?;
+        name.clone_into(&mut self.agent);
+        Ok(self)
+    }
+
+    /// The name by which robots.txt files know us.
+    pub fn agent(&self) -> &str {
+        &self.agent
     }
 
     /// An identity that may ask this machine only.
@@ -67,7 +109,8 @@ impl Identity {
         let user_agent = HeaderValue::from_static(Self::product());
         Self {
             user_agent,
-            has_contact: false,
+            agent: AGENT.to_owned(),
+            contact: None,
         }
     }
 
@@ -78,7 +121,7 @@ impl Identity {
 
     /// Refuses an address that may not be asked under this identity.
     pub fn may_ask(&self, address: IpAddr) -> Result<(), IdentityError> {
-        if self.has_contact || is_loopback(address) {
+        if self.contact.is_some() || is_loopback(address) {
             return Ok(());
         }
         Err(IdentityError::Missing(address))
@@ -99,6 +142,39 @@ mod tests {
         let want = format!("turnstone/{} (+ops@example.org)", env!("CARGO_PKG_VERSION"));
         assert_eq!(identity.user_agent(), &want);
         assert!(identity.may_ask("8.8.8.8".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn an_operator_may_give_another_name() {
+        let check = |product: &str, expect: Option<(&str, &str)>| {
+            let identity = Identity::with_contact("ops@example.org").unwrap();
+            let named = identity.named(product);
+            let got = named.as_ref().ok().map(|identity| {
+                let user_agent = identity.user_agent().to_str().unwrap();
+                (user_agent, identity.agent())
+            });
+            assert_eq!(got, expect, "{product:?}");
+        };
+        let full = "acme-crawler/2.1 (+ops@example.org)";
+        check("acme-crawler/2.1", Some((full, "acme-crawler")));
+        check("acme", Some(("acme (+ops@example.org)", "acme")));
+        let long = "x".repeat(61);
+        for bad in [
+            "",
+            "/1",
+            "a/",
+            "a b",
+            "a/1 (x)",
+            "acme2",
+            "a\r\nX: y",
+            "ü",
+            &long,
+        ] {
+            check(bad, None);
+        }
+        let here = Identity::loopback_only().named("acme/1").unwrap();
+        assert_eq!(here.user_agent(), "acme/1");
+        assert!(here.may_ask("8.8.8.8".parse().unwrap()).is_err());
     }
 
     #[test]

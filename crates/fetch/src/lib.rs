@@ -27,6 +27,7 @@ mod body;
 mod client;
 mod connect;
 mod connection;
+mod credentials;
 mod dates;
 mod decode;
 mod dns;
@@ -42,11 +43,13 @@ mod limits;
 pub mod media;
 mod message;
 mod pool;
+mod proxy;
 mod redirect;
 mod retry_after;
 pub mod robots;
 mod room;
 mod shortfall;
+mod signing;
 pub mod sitemap;
 pub mod soft404;
 mod tls;
@@ -57,6 +60,7 @@ mod wire;
 mod xml;
 
 pub use client::{Client, Config};
+pub use credentials::{Credentials, CredentialsError, Secret, common_header};
 pub use decode::{Coding, DecodeFault, Decoded, allowed, decode};
 pub use dns::{Answer, DnsError, Resolve, SystemDns};
 pub use error::{ErrorClass, FetchError};
@@ -70,10 +74,14 @@ pub use limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 pub use message::{
     Kept, Method, Note, Protocol, Request, Response, Timings, TlsInfo, Truncation, TruncationMark,
 };
+pub use proxy::{Proxy, ProxyError};
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};
 pub use retry_after::{RETRY_AFTER_MAX, parse_retry_after, retry_after};
 pub use room::Room;
 pub use shortfall::{Shortfall, ShortfallCause};
+pub use signing::{
+    KEY_DIRECTORY, KEY_DIRECTORY_TYPE, Signer, SigningError, key_directory, new_key,
+};
 pub use tls::{Tls, TlsError, Verification, certificates_of};
 pub use turn::{Spacing, Turn};
 pub use turnstone_urls as urls;

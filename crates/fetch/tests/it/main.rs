@@ -34,3 +34,4 @@ mod tls;
 mod turns;
 mod urls;
 mod walls;
+mod who_asks;

@@ -35,6 +35,11 @@ impl Authority {
         }
     }
 
+    /// Its own certificate.
+    pub(crate) fn root(&self) -> &[u8] {
+        &self.root
+    }
+
     /// A certificate for `host`, changed by `change` before it is signed.
     fn certify(&self, host: &str, change: impl FnOnce(&mut CertificateParams)) -> Certified {
         let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
