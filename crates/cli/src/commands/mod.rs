@@ -19,6 +19,7 @@ mod groups;
 mod import;
 mod info;
 mod keep;
+mod key;
 mod live;
 mod policies;
 mod rank;
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Links(site::links::Links),
     /// Show how URLs are read: canonical key, SURT, host and site
     Canon(site::canon::Canon),
+    /// Keys for signed requests: make one, print what to publish of it
+    Key(key::Key),
     /// List every policy with its parameters, paper and cost
     Policies(policies::Policies),
     /// Print a completion script for a shell
@@ -130,6 +133,7 @@ impl Command {
             Self::Robots(command) => command.run(output),
             Self::Links(command) => command.run(output),
             Self::Canon(command) => command.run(output),
+            Self::Key(command) => command.run(output),
             Self::Policies(command) => command.run(output),
             Self::Completions(command) => command.run(output),
         }

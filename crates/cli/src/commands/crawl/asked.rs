@@ -13,6 +13,7 @@ use turnstone_ledger::Until;
 
 use super::config::Config;
 use crate::commands::deliver::DeliverOptions;
+use crate::commands::live::IdentityOptions;
 use crate::exit::Usage;
 use crate::seconds::parse_ms;
 
@@ -122,6 +123,8 @@ pub(crate) struct Crawl {
     #[arg(long, value_name = "FILE")]
     pub(super) hosts_file: Option<PathBuf>,
     #[command(flatten)]
+    identity: IdentityOptions,
+    #[command(flatten)]
     pub(super) deliver: DeliverOptions,
     /// Let the crawl's clock run this many times faster than time: for tests on loopback only
     #[arg(long, hide = true, default_value_t = 1)]
@@ -144,6 +147,7 @@ impl Crawl {
         over(&mut config.damping, &self.damping);
         over(&mut config.random_seed, &self.random_seed);
         over(&mut config.contact, &self.contact);
+        self.identity.over(&mut config.identity);
         if let Some(ca) = &self.ca {
             config.ca = Some(crate::commands::live::absolute(ca));
         }

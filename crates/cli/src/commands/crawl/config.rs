@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use super::lists::Lists;
+use crate::commands::live::IdentityConfig;
 
 /// The name of the file in a crawl directory.
 pub(crate) const FILE: &str = "turnstone.toml";
@@ -42,6 +43,9 @@ pub(crate) struct Config {
     /// Who asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contact: Option<String>,
+    /// Who asks, in more detail.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) identity: IdentityConfig,
     /// A PEM file of authorities that are trusted beside the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ca: Option<String>,

@@ -82,7 +82,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     if config.contact.is_none() && hosts_file.is_none() {
         need_contact(&seeds)?;
     }
-    live::refuse_proxy(&seeds)?;
+    live::refuse_proxy(config, &seeds)?;
     let client = live::client_config(config, &mut plan, hosts_file)?;
     live::check_seeds(&client.guard, &seeds)?;
     let mut store = live::open(directory)?;

@@ -95,7 +95,7 @@ impl Keep {
         if config.contact.is_none() && self.options.hosts_file().is_none() {
             crawl::need_contact(&crawl::seeds(&config)?)?;
         }
-        live::refuse_proxy(&crawl::seeds(&config)?)?;
+        live::refuse_proxy(&config, &crawl::seeds(&config)?)?;
         let mut store = live::open(&self.directory)?;
         anyhow::ensure!(
             store.index().page_count() > 0,

@@ -5,6 +5,7 @@ mod deliveries;
 mod explore;
 mod files;
 mod hosts_file;
+mod identity;
 pub(crate) mod news;
 mod options;
 mod peers;
@@ -13,6 +14,7 @@ pub(crate) mod view;
 
 pub(crate) use deliveries::{StorePen, begin, said_in_words};
 pub(crate) use explore::ExploreShare;
+pub(crate) use identity::{IdentityConfig, IdentityOptions, read_secret};
 pub(crate) use options::LiveOptions;
 pub(crate) use peers::{absolute, refuse_proxy};
 pub(crate) use rounds::{RoundOrder, ask};
@@ -28,7 +30,7 @@ use tokio::sync::watch;
 use turnstone_crawl::{Parts, Plan, StopLevel, Summary};
 use turnstone_deliver::Receiver;
 use turnstone_fetch::urls::{host_of, shown};
-use turnstone_fetch::{AllowPorts, AllowPrivate, Guard, Identity, Limits, Refusal, Url};
+use turnstone_fetch::{AllowPorts, AllowPrivate, Guard, Limits, Refusal, Url};
 use turnstone_frontier::Policy;
 use turnstone_ledger::SliceNote;
 use turnstone_pagestore::{Position, Store, warc};
@@ -103,12 +105,8 @@ pub(crate) fn client_config(
     plan: &mut Plan,
     hosts_file: Option<&Path>,
 ) -> anyhow::Result<turnstone_fetch::Config> {
-    let identity = match &config.contact {
-        None => Identity::loopback_only(),
-        Some(contact) => {
-            Identity::with_contact(contact).map_err(|error| Usage::of("--contact", error))?
-        }
-    };
+    let identity = identity::identity(config)?;
+    identity.agent().clone_into(&mut plan.agent);
     let private = match &config.allow_private {
         None => AllowPrivate::default(),
         Some(text) => text
@@ -123,7 +121,7 @@ pub(crate) fn client_config(
     };
     files::fit(plan, &mut limits);
     limits.fetches_open_max = plan.connections.max(1) * 2;
-    Ok(turnstone_fetch::Config {
+    let mut client = turnstone_fetch::Config {
         guard: Guard {
             private,
             ports: AllowPorts::Also(config.allow_ports.clone()),
@@ -132,7 +130,9 @@ pub(crate) fn client_config(
         resolver,
         tls: peers::tls(config)?,
         ..turnstone_fetch::Config::new(identity)
-    })
+    };
+    identity::introduce(&config.identity, &mut client)?;
+    Ok(client)
 }
 
 /// The WARC files, cut to what the journal acknowledges.

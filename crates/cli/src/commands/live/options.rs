@@ -42,6 +42,8 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "FILE")]
     pub(super) hosts_file: Option<PathBuf>,
     #[command(flatten)]
+    identity: super::IdentityOptions,
+    #[command(flatten)]
     pub(crate) deliver: DeliverOptions,
     /// Let the crawl's clock run this many times faster than time: for tests on loopback only
     #[arg(long, hide = true, default_value_t = 1)]
@@ -70,6 +72,7 @@ impl LiveOptions {
         over(&mut config.politeness.open, &self.open);
         over(&mut config.limits.connections, &self.connections);
         over(&mut config.contact, &self.contact);
+        self.identity.over(&mut config.identity);
         if let Some(ca) = &self.ca {
             config.ca = Some(crate::commands::live::absolute(ca));
         }

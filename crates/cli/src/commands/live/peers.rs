@@ -1,9 +1,9 @@
 //! Whom we ask through, and whom we trust: proxies and certificate authorities.
 //!
-//! A proxy would look up names and connect for us, and no guard of ours could see where to: so none is used.
-//! Who has set one expects all traffic to go through it, so it is not passed over in silence either: a
-//! crawl of anything but this machine is refused until the variable is gone or `NO_PROXY=*` says that
-//! it is not meant.
+//! The environment may name a proxy. It is not used just like that, for it may not permit what we need of one:
+//! a tunnel to an address that the guard has judged. Whoever has set one expects all traffic to go through
+//! it, so it is not passed over in silence either: turnstone refuses to crawl anything but this machine until
+//! `--proxy` says which one to use, or `NO_PROXY=*` that none is meant.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,10 @@ const PROXIES: [&str; 6] = [
 ];
 
 /// Refuses to pass by a proxy that the environment names. Without seeds nobody knows who is asked.
-pub(crate) fn refuse_proxy(seeds: &[Url]) -> Result<(), Usage> {
+pub(crate) fn refuse_proxy(config: &Config, seeds: &[Url]) -> Result<(), Usage> {
+    if config.identity.proxy.is_some() {
+        return Ok(());
+    }
     let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let none_meant = ["NO_PROXY", "no_proxy"]
         .iter()
@@ -31,8 +34,8 @@ pub(crate) fn refuse_proxy(seeds: &[Url]) -> Result<(), Usage> {
     let all_here = !seeds.is_empty() && seeds.iter().all(crawl::is_here);
     match named {
         Some(name) if !none_meant && !all_here => Err(Usage(format!(
-            "{name} is set, and turnstone uses no proxy: it could not guard which addresses are \
-             asked through one; unset it, or set NO_PROXY=* to ask sites directly"
+            "{name} is set, and turnstone takes no proxy from the environment; give --proxy URL to go \
+             through one, or set NO_PROXY=* to ask sites directly"
         ))),
         _ => Ok(()),
     }

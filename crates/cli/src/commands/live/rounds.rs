@@ -68,7 +68,7 @@ pub(crate) fn ask(
     if config.contact.is_none() && options.hosts_file.is_none() {
         crawl::need_contact(&seeds)?;
     }
-    super::refuse_proxy(&seeds)?;
+    super::refuse_proxy(&config, &seeds)?;
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
     plan.sitemaps = asked.question == Question::Discovery;

@@ -41,3 +41,4 @@ mod survey;
 mod telling;
 mod town;
 mod walls;
+mod who_asks;
