@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: demo test sim soak check lint build bench conformance e2e fuzz clean
+.PHONY: wheel demo test sim soak check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
@@ -30,7 +30,11 @@ check:
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
 
 build:
-	$(CARGO) build --release --quiet
+	$(CARGO) build --release --quiet -p turnstone
+
+## wheel: the package for Python, in target/wheels; needs maturin (pip install maturin)
+wheel:
+	cd crates/python && maturin build --release --out ../../target/wheels
 
 ## bench: measure; BENCH="PAGES LINKS_PER_PAGE" sets the size of the generated web
 BENCH ?= 1000000 12

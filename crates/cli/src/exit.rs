@@ -1,7 +1,5 @@
 //! How the process ends, as a type.
 
-use std::process::ExitCode;
-
 /// What the exit code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -13,12 +11,6 @@ pub(crate) enum Exit {
     Usage = 2,
     /// Stopped by a limit before its goal.
     Limit = 3,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
 }
 
 /// The arguments do not make sense: exit code 2.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use turnstone_policy::SpecError;
 use turnstone_policy::coverage::TrustError;
 
+use crate::caller::caller;
 use crate::exit::{Exit, Usage};
 
 /// Prints results as the user asked for them.
@@ -63,7 +64,7 @@ impl Output {
         } else {
             text()
         };
-        match io::stdout().write_all(text.as_bytes()) {
+        match print(&text) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             outcome => Ok(outcome.map(|()| true)?),
         }
@@ -80,7 +81,7 @@ impl Output {
 
     /// Prints text as it is. A reader who went away is no error.
     pub(crate) fn raw(&self, text: &str) -> anyhow::Result<()> {
-        match io::stdout().write_all(text.as_bytes()) {
+        match print(text) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             outcome => Ok(outcome?),
         }
@@ -88,28 +89,50 @@ impl Output {
 
     /// Says something that is not a result.
     pub(crate) fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{text}");
+        match caller() {
+            Some(caller) => caller.note(text),
+            None => {
+                let _ = writeln!(io::stderr(), "{text}");
+            }
+        }
     }
 
     /// Says what went wrong, in one line, and with which code to end.
     pub(crate) fn fault(&self, error: &anyhow::Error) -> Exit {
-        // Errors that name their cause in their own words are not followed by it once more.
-        let mut line = String::new();
-        for cause in error.chain().map(ToString::to_string) {
-            if line.is_empty() {
-                line = cause;
-            } else if !line.contains(&cause) {
-                line = format!("{line}: {cause}");
-            }
-        }
-        let line = line.replace('\n', " ");
+        let (line, exit) = fault(error);
         let _ = writeln!(io::stderr(), "turnstone: {line}");
-        let wrong_usage =
-            error.is::<Usage>() || error.is::<SpecError>() || error.is::<TrustError>();
-        if wrong_usage {
-            Exit::Usage
-        } else {
-            Exit::Failed
+        exit
+    }
+}
+
+/// What went wrong, in one line, and with which code to end.
+pub(crate) fn fault(error: &anyhow::Error) -> (String, Exit) {
+    // Errors that name their cause in their own words are not followed by it once more.
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if line.is_empty() {
+            line = cause;
+        } else if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
         }
+    }
+    let line = line.replace('\n', " ");
+    let wrong_usage = error.is::<Usage>() || error.is::<SpecError>() || error.is::<TrustError>();
+    let exit = if wrong_usage {
+        Exit::Usage
+    } else {
+        Exit::Failed
+    };
+    (line, exit)
+}
+
+/// Prints to standard output, or to the program that called.
+fn print(text: &str) -> io::Result<()> {
+    match caller() {
+        Some(caller) => {
+            caller.take(text);
+            Ok(())
+        }
+        None => io::stdout().write_all(text.as_bytes()),
     }
 }

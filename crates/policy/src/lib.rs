@@ -10,6 +10,7 @@ pub mod changes;
 pub mod coverage;
 pub mod discovery;
 pub mod explore;
+mod guest;
 pub mod importance;
 pub mod keep;
 pub mod liveness;
@@ -17,4 +18,5 @@ pub mod mass;
 pub mod spec;
 
 pub use catalog::{PolicyInfo, Question};
+pub use guest::Make;
 pub use spec::{Spec, SpecError};

@@ -5,8 +5,12 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
+
+use turnstone_frontier::Policy;
 
 use crate::catalog::{self, PolicyInfo, Question};
+use crate::guest::{Guest, Make};
 use crate::mass::Fraction;
 
 /// A policy and its parameters, as the user wrote them.
@@ -15,6 +19,7 @@ pub struct Spec {
     text: String,
     name: String,
     parameters: Vec<(String, String)>,
+    guest: Option<Guest>,
 }
 
 /// What can be wrong with a spec. The text says what would be right.
@@ -48,6 +53,17 @@ pub enum SpecError {
         nearest: String,
         /// All that answer the question.
         known: String,
+    },
+    /// A guest was asked a question that guests do not answer.
+    #[error(
+        "policy '{name}' is a guest: such are tried for coverage, discovery, changes and keep and in traps, \
+         not for {question}"
+    )]
+    Guest {
+        /// The guest.
+        name: String,
+        /// The question it should answer.
+        question: Question,
     },
     /// The policy has no such parameter.
     #[error("policy '{policy}' has no parameter '{parameter}'; {advice}")]
@@ -94,6 +110,7 @@ impl FromStr for Spec {
             text: text.to_owned(),
             name: name.to_owned(),
             parameters,
+            guest: None,
         })
     }
 }
@@ -121,6 +138,26 @@ impl Spec {
         specs.iter().map(|spec| spec.parse()).collect()
     }
 
+    /// A policy that is not in the catalogue, with who makes it.
+    pub fn guest(name: &str, make: Arc<Make>) -> Self {
+        Self {
+            text: name.to_owned(),
+            name: name.to_owned(),
+            parameters: Vec::new(),
+            guest: Some(Guest(make)),
+        }
+    }
+
+    /// Whether this is a policy that is not in the catalogue.
+    pub fn is_guest(&self) -> bool {
+        self.guest.is_some()
+    }
+
+    /// Makes the policy, if it is not in the catalogue.
+    pub(crate) fn made(&self) -> Option<Box<dyn Policy>> {
+        self.guest.as_ref().map(|guest| (guest.0)())
+    }
+
     /// The policy's name.
     pub fn name(&self) -> &str {
         &self.name
@@ -128,6 +165,10 @@ impl Spec {
 
     /// The policy this names among those that answer a question, its parameters' names checked.
     pub fn find(&self, question: Question) -> Result<&'static PolicyInfo, SpecError> {
+        if self.is_guest() {
+            let name = self.name.clone();
+            return Err(SpecError::Guest { name, question });
+        }
         let fitting = || catalog::policies().filter(move |info| info.answers(question));
         let Some(info) = fitting().find(|info| info.name == self.name) else {
             let nearest = nearest(&self.name, fitting().map(|info| info.name));
@@ -180,6 +221,7 @@ impl Spec {
             text: format!("{}:{}", self.name, pairs.join(",")),
             name: self.name.clone(),
             parameters,
+            guest: self.guest.clone(),
         }
     }
 

@@ -112,3 +112,16 @@ pub(crate) trait Sink {
     /// There are no more.
     fn finish(self) -> Result<(), TableError>;
 }
+
+/// Hands rows on to a function.
+pub(crate) struct Each<F>(pub(crate) F);
+
+impl<F: FnMut(&[Cell<'_>]) -> Result<(), TableError>> Sink for Each<F> {
+    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), TableError> {
+        (self.0)(cells)
+    }
+
+    fn finish(self) -> Result<(), TableError> {
+        Ok(())
+    }
+}

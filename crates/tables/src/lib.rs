@@ -9,7 +9,7 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | `pages`, `links`, `events`, `captures` | which columns a table has, and its rows |
+//! | `pages`, `links`, `events`, `captures`, `decisions` | which columns a table has, and its rows |
 //! | `column`, `parquet_file`, `lines` | cells, and how each form writes them |
 //! | `host_parts` | a host name as Common Crawl takes it apart |
 //! | `captured` | captures read out of Parquet, ours or Common Crawl's |
@@ -19,6 +19,7 @@
 mod captured;
 mod captures;
 mod column;
+mod decisions;
 mod events;
 mod host_parts;
 mod lines;
@@ -81,9 +82,20 @@ pub enum Table {
     Events,
     /// A row for each answer that a fetch brought.
     Captures,
+    /// A row for each hand-out.
+    Decisions,
 }
 
 impl Table {
+    /// Every table.
+    pub const ALL: [Self; 5] = [
+        Self::Pages,
+        Self::Links,
+        Self::Events,
+        Self::Captures,
+        Self::Decisions,
+    ];
+
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {
@@ -91,6 +103,7 @@ impl Table {
             Self::Links => "links",
             Self::Events => "events",
             Self::Captures => "captures",
+            Self::Decisions => "decisions",
         }
     }
 
@@ -101,6 +114,7 @@ impl Table {
             Self::Links => links::COLUMNS,
             Self::Events => events::COLUMNS,
             Self::Captures => captures::COLUMNS,
+            Self::Decisions => decisions::COLUMNS,
         }
     }
 
@@ -119,12 +133,22 @@ impl Table {
         }
     }
 
+    /// Hands on row by row, a cell for each column; returns how many there are.
+    pub fn each(
+        self,
+        directory: &Path,
+        row: impl FnMut(&[Cell<'_>]) -> Result<(), TableError>,
+    ) -> Result<u64, TableError> {
+        self.rows(directory, column::Each(row))
+    }
+
     fn rows(self, directory: &Path, mut sink: impl Sink) -> Result<u64, TableError> {
         let count = match self {
             Self::Pages => pages::rows(&Store::look(directory)?, &mut sink),
             Self::Links => links::rows(&Store::look(directory)?, &mut sink),
             Self::Events => events::rows(directory, &mut sink),
             Self::Captures => captures::rows(&Store::look(directory)?, &mut sink),
+            Self::Decisions => decisions::rows(&Store::look(directory)?, &mut sink),
         }?;
         sink.finish()?;
         Ok(count)

@@ -65,7 +65,7 @@ fn python(folder: &Path, script: &str) -> Value {
 fn three_readers_see_in_parquet_what_the_json_lines_say() {
     let folder = tempfile::tempdir().unwrap();
     let _web = crawled(folder.path());
-    for table in ["pages", "links", "events", "captures"] {
+    for table in ["pages", "links", "events", "captures", "decisions"] {
         for form in ["jsonl", "parquet", "csv"] {
             let out = done(
                 folder.path(),

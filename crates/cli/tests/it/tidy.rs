@@ -58,6 +58,10 @@ const EDGES: &[(&str, &[&str])] = &[
             "tables",
         ],
     ),
+    (
+        "python",
+        &["frontier", "policy", "lab", "pagestore", "tables"],
+    ),
 ];
 
 /// The longest a source file may be, tests and tables excepted.

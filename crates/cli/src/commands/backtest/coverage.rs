@@ -16,6 +16,7 @@ use turnstone_policy::{Question as Asked, Spec, catalog};
 
 use super::pictures::{Pictures, Shown};
 use super::unknown::{count, never_fetched};
+use crate::caller;
 use crate::commands::trusted;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
@@ -162,7 +163,7 @@ impl Coverage {
             }
             list => list.to_owned(),
         };
-        let specs = Spec::parse_list(&list)?;
+        let specs = caller::specs(&list)?;
         for spec in &specs {
             turnstone_policy::coverage::check(spec)?;
         }

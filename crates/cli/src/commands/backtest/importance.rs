@@ -18,6 +18,7 @@ use turnstone_policy::Spec;
 use turnstone_policy::importance::{Bonus, OpicOptions};
 
 use super::pictures::{Pictures, Shown};
+use crate::caller;
 use crate::commands::bonus;
 use crate::commands::groups::Belonging;
 use crate::exit::{Exit, Usage};
@@ -113,7 +114,7 @@ impl Importance {
         } else {
             &self.policies
         };
-        let specs = Spec::parse_list(list)?;
+        let specs = caller::specs(list)?;
         for spec in &specs {
             OpicOptions::read(spec)?;
         }

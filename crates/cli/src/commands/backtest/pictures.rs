@@ -67,13 +67,16 @@ impl Pictures {
 /// The command as it was given, quoted for a shell.
 pub(crate) fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    let quoted = std::env::args().skip(1).map(|argument| {
-        if !argument.is_empty() && argument.chars().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    });
+    let quoted = crate::caller::arguments()
+        .into_iter()
+        .skip(1)
+        .map(|argument| {
+            if !argument.is_empty() && argument.chars().all(plain) {
+                argument
+            } else {
+                format!("'{}'", argument.replace('\'', r"'\''"))
+            }
+        });
     std::iter::once("turnstone".to_owned())
         .chain(quoted)
         .collect::<Vec<_>>()

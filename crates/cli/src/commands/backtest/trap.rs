@@ -6,9 +6,9 @@ use turnstone_lab::backtest::trap::{self, Outcome, Point, Shape};
 use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::table::Table;
-use turnstone_policy::Spec;
 
 use super::pictures::{Pictures, Shown};
+use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -62,7 +62,7 @@ impl Trap {
         }
         let progress = Progress::share();
         let mut outcomes = Vec::new();
-        let specs = Spec::parse_list(&self.policies)?;
+        let specs = caller::specs(&self.policies)?;
         for (index, spec) in specs.iter().enumerate() {
             progress.at(&spec.to_string(), index as f64 / specs.len() as f64);
             outcomes.push(trap::run(spec, shape, fetches, self.seed)?);

@@ -158,7 +158,7 @@ impl Shown<'_> {
     }
 
     fn text(&self) -> String {
-        let program = std::env::args().next();
+        let program = crate::caller::arguments().into_iter().next();
         let program = program.unwrap_or_else(|| "turnstone".to_owned());
         let directory = self.directory.display();
         let open = self.report.as_ref().map_or_else(String::new, |file| {

@@ -27,6 +27,8 @@ pub(crate) enum Export {
     Events(table::Rows),
     /// Every answer in the columns of Common Crawl's index: Parquet, JSON lines or CSV
     Captures(table::Rows),
+    /// Every hand-out with its question, policy, arm, chance and outcome: Parquet, JSON lines or CSV
+    Decisions(table::Rows),
     /// The history of each site, for backtests of discovery, changes and liveness
     History(history::History),
 }
@@ -51,6 +53,7 @@ impl Export {
             Self::Links(command) => command.run(Table::Links, output),
             Self::Events(command) => command.run(Table::Events, output),
             Self::Captures(command) => command.run(Table::Captures, output),
+            Self::Decisions(command) => command.run(Table::Decisions, output),
             Self::History(command) => command.run(output),
         }?;
         Ok(Exit::Done)

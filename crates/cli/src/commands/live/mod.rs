@@ -43,7 +43,11 @@ pub(crate) const ARCHIVE: &str = "crawl";
 
 /// Opens the crawl directory, or makes it.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
-    let command: Vec<String> = std::env::args().skip(1).take(1).collect();
+    let command: Vec<String> = crate::caller::arguments()
+        .into_iter()
+        .skip(1)
+        .take(1)
+        .collect();
     let holder = format!(
         "process {} (turnstone {})",
         std::process::id(),

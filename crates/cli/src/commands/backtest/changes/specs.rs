@@ -2,6 +2,7 @@
 
 use turnstone_policy::{Question, Spec, catalog, changes};
 
+use crate::caller;
 use crate::exit::Usage;
 
 /// What is compared when nothing is said: the paper's figure 6, today's practice, and ours.
@@ -18,7 +19,7 @@ pub(super) fn parse(list: &str) -> anyhow::Result<Vec<Spec>> {
         "figures" => figures(),
         list => list.to_owned(),
     };
-    let specs = Spec::parse_list(&list)?;
+    let specs = caller::specs(&list)?;
     for spec in &specs {
         changes::check(spec)?;
     }

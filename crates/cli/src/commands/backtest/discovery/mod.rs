@@ -17,6 +17,7 @@ use turnstone_policy::{Question, Spec, catalog};
 
 use super::pictures::{Pictures, Shown};
 use super::unknown::between;
+use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -191,7 +192,7 @@ impl Discovery {
             }
             list => list.to_owned(),
         };
-        let specs = Spec::parse_list(&list)?;
+        let specs = caller::specs(&list)?;
         if specs.is_empty() {
             return Err(Usage::of("--policies", "name at least one policy").into());
         }

@@ -11,9 +11,10 @@ use turnstone_lab::backtest::keep::{self, Announced, Compare, MovingWeb, Outcome
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
 use turnstone_lab::web;
-use turnstone_policy::{Spec, keep as policies};
+use turnstone_policy::keep as policies;
 
 use super::pictures::{Pictures, Shown};
+use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -87,7 +88,7 @@ enum Half {
 
 impl Keep {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let specs = Spec::parse_list(&self.policies)?;
+        let specs = caller::specs(&self.policies)?;
         specs.iter().try_for_each(policies::check)?;
         if specs.is_empty() {
             return Err(Usage::of("--policies", "name at least one policy").into());

@@ -18,6 +18,7 @@ use turnstone_policy::liveness::{Confidence, Enough, Sample, SampleBy, SampleSiz
 use turnstone_policy::{Question as Asked, Spec, catalog};
 
 use super::pictures::{Pictures, Shown};
+use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -295,7 +296,7 @@ impl Liveness {
             }
             list => list.to_owned(),
         };
-        let specs = Spec::parse_list(&list)?;
+        let specs = caller::specs(&list)?;
         for spec in &specs {
             turnstone_policy::liveness::check(spec)?;
         }
