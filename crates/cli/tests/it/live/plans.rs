@@ -218,6 +218,17 @@ fn links_that_a_limit_cut_are_not_proven() {
     assert!(told.contains("could not be seen"), "{told}");
     let verdict = said["verdict"].as_str().unwrap();
     assert!(
+        verdict.starts_with("The goal cannot be proven"),
+        "{verdict}"
+    );
+    assert_eq!(
+        said["waiting"].as_u64(),
+        Some(1),
+        "it says so at once: {said}"
+    );
+    let (_, all) = run(&crawler, &["--until", "pages=50"]);
+    let verdict = all["verdict"].as_str().unwrap();
+    assert!(
         verdict.contains("1 page has more links that nobody has seen"),
         "{verdict}"
     );
