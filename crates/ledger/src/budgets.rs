@@ -36,6 +36,25 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Coverage,
+        Self::Pages,
+        Self::Requests,
+        Self::Bytes,
+        Self::Time,
+        Self::Rounds,
+        Self::Exhausted,
+        Self::Unreachable,
+        Self::OutOfReach,
+        Self::Told,
+    ];
+
+    /// The one with that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stop| stop.name() == name)
+    }
+
     /// In one word.
     pub fn name(self) -> &'static str {
         match self {

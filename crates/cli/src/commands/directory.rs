@@ -18,6 +18,7 @@ use turnstone_pagestore::{Lock, PageState, Position, Store};
 use turnstone_questions::Asked;
 
 use crate::commands::crawl::config::{Config, FILE};
+use crate::commands::crawl::verdict::{Counts, End, Stand};
 use crate::commands::crawl::{plan, policy, seeds};
 use crate::commands::live::view::STATUS_FILE;
 use crate::moment;
@@ -47,6 +48,8 @@ pub(crate) enum Standing {
     Stopped(String),
     /// The last process was killed.
     Interrupted,
+    /// Pages came here by an import, and nobody has asked for any.
+    Untouched,
 }
 
 impl Directory {
@@ -89,11 +92,35 @@ impl Directory {
         if self.holder.is_some() {
             return Ok(Standing::Running);
         }
-        let note = self.store.note(STOP_NOTE)?.unwrap_or_default();
+        let Some(note) = self.store.note(STOP_NOTE)? else {
+            let index = self.store.index();
+            return Ok(match index.plan().is_none() && index.seeds().is_empty() {
+                true => Standing::Untouched,
+                false => Standing::Interrupted,
+            });
+        };
         Ok(match String::from_utf8_lossy(&note).into_owned() {
             empty if empty.is_empty() => Standing::Interrupted,
             why => Standing::Stopped(why),
         })
+    }
+
+    /// Where it stands, in a sentence for everybody.
+    pub(crate) fn sentence(&self, coverage: Option<Coverage>) -> anyhow::Result<String> {
+        let standing = self.standing()?;
+        let stand = Stand {
+            command: self.asked.name(),
+            counts: Counts::of(self.store.index()),
+            coverage,
+            waited: &[],
+            end: match &standing {
+                Standing::Running => End::Running,
+                Standing::Interrupted => End::Killed,
+                Standing::Untouched => End::Never,
+                Standing::Stopped(why) => End::Stopped(why),
+            },
+        };
+        Ok(stand.sentence())
     }
 
     /// The scheduler as it was when the journal ended, under the plan that was in force then; nothing

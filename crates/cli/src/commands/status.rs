@@ -6,10 +6,11 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use turnstone_frontier::Coverage;
 use turnstone_lab::number::{duration, whole};
-use turnstone_ledger::SliceNote;
+use turnstone_ledger::{SliceNote, Stop};
 use turnstone_pagestore::PageState;
 
 use crate::commands::crawl::summary::{self, Proven};
+use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
 use crate::commands::keep::slice;
 use crate::exit::Exit;
@@ -40,6 +41,8 @@ struct Moment<'a> {
     standing: Standing,
     live: Option<Value>,
     proven: Option<Proven>,
+    /// Where it stands, for everybody.
+    sentence: String,
     /// The same with dead links counted, where nobody works on it.
     with_dead: Option<Coverage>,
     /// The slice that runs, or ran last, where the store is kept current; and the one before.
@@ -49,14 +52,16 @@ struct Moment<'a> {
 impl<'a> Moment<'a> {
     fn of(directory: &'a Directory) -> anyhow::Result<Self> {
         let live = directory.live();
+        let coverage = match &live {
+            Some(_) => None,
+            None => directory
+                .fold()?
+                .and_then(|folded| folded.scheduler.coverage()),
+        };
         let proven = match &live {
             // The running crawl knows, and what it knows costs nothing to read.
             Some(live) => live_proof(live, directory),
-            None => {
-                let folded = directory.fold()?;
-                let coverage = folded.and_then(|folded| folded.scheduler.coverage());
-                coverage.map(Proven::of)
-            }
+            None => coverage.map(Proven::of),
         };
         let note = |kind: &str| -> anyhow::Result<Option<Value>> {
             let note = directory.store.note(kind)?;
@@ -72,6 +77,7 @@ impl<'a> Moment<'a> {
         ];
         Ok(Self {
             standing: directory.standing()?,
+            sentence: directory.sentence(coverage)?,
             with_dead: match &live {
                 Some(_) => None,
                 None => directory.with_dead_links()?,
@@ -89,6 +95,7 @@ impl<'a> Moment<'a> {
             Standing::Running => ("running", None),
             Standing::Stopped(why) => ("stopped", Some(why)),
             Standing::Interrupted => ("interrupted", None),
+            Standing::Untouched => ("untouched", None),
         };
         let states: Map<String, Value> = PageState::ALL
             .iter()
@@ -99,6 +106,7 @@ impl<'a> Moment<'a> {
             "state": state,
             "holder": self.directory.holder,
             "stopped_by": stopped_by,
+            "verdict": self.sentence,
             "seconds": self.seconds(),
             "question": self.directory.asked.name(),
             "policy": self.directory.asked.spec.to_string(),
@@ -133,6 +141,7 @@ impl<'a> Moment<'a> {
         let index = self.directory.store.index();
         let tally = index.tally();
         let mut facts = vec![
+            ("directory", self.directory.path.display().to_string()),
             ("state", self.state()),
             (
                 "pages",
@@ -182,8 +191,8 @@ impl<'a> Moment<'a> {
         facts.push(("sessions", self.sessions()));
         facts.push(("last change", self.directory.utc(index.latest())));
         format!(
-            "{}\n{}\n{}",
-            self.directory.path.display(),
+            "{}\n\n{}\n{}",
+            self.sentence,
             aligned(&facts),
             summary::classes(tally).text()
         )
@@ -210,8 +219,13 @@ impl<'a> Moment<'a> {
                 text
             }
             Standing::Stopped(why) => {
-                format!("stopped by {why} after {}", duration(self.seconds()))
+                let after = duration(self.seconds());
+                match Stop::named(why) {
+                    Some(stop) => format!("ended after {after} because {}", because(stop)),
+                    None => format!("ended after {after} ({why})"),
+                }
             }
+            Standing::Untouched => "imported; nobody has asked for a page".to_owned(),
             Standing::Interrupted => "interrupted: the last process did not end by itself; \
                                       the same command goes on where it was"
                 .to_owned(),

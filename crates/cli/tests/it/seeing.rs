@@ -109,7 +109,7 @@ fn status_after_a_crawl_tells_what_the_crawl_told() {
     );
     let human = done(folder.path(), "status c").out;
     for part in [
-        "stopped by coverage",
+        "because the goal is reached",
         "4 stored of 9 known",
         "coverage",
         "█",
@@ -283,7 +283,7 @@ fn why_tells_what_a_page_waits_for() {
     assert!((1..=7).contains(&place), "{place}");
     let waits = json["waits_for"].to_string();
     assert!(
-        waits.contains("no crawl is running: stopped by pages"),
+        waits.contains("no crawl is running: the limit on pages is reached"),
         "{waits}"
     );
     let far = done(folder.path(), &format!("why c {}/far", web.origin(1))).out;

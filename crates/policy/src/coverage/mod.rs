@@ -19,6 +19,7 @@ mod pushed;
 mod rankmass;
 mod surfer;
 mod trust;
+mod wide;
 mod windowed;
 
 pub use certificate::{Certificate, Supposed};

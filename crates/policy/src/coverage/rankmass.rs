@@ -12,6 +12,8 @@
 //! least a small share of the best unfetched page, since that costs no request. And with
 //! `gone=skip` the share is one of what can be had: links to dead pages do not count, exactly.
 //!
+//! Pages with very many links are pushed again only as often as events pay for it: see [`wide`](super::wide).
+//!
 //! Cost: O(links · log pages) an expansion, O(trusted · log pages) for a page without links; 8
 //! bytes and 3 bits a page beyond the ranking. Sweeps over all fetched pages when pages turn out
 //! dead, at most sixteen pages read for each event.
@@ -20,11 +22,12 @@ use std::io;
 
 use turnstone_frontier::{
     Arrival, Arrived, Coverage, Crossing, Event, Fault, Links, Masses, PageId, Place, Policy,
-    Proof, Ranking, Report, Save, Shard, Tick,
+    Proof, Ranking, Report, Restore, Save, Shard, Tick,
 };
 
 use super::account::{Account, Rules};
 use super::fates::Fate;
+use super::wide::{Debt, Room};
 use super::{CoveragePolicy, NEGLIGIBLE, RETRY_MS, Trust};
 use super::{Dangling, Goal, Gone};
 use crate::mass::Fraction;
@@ -51,6 +54,8 @@ impl Push {
 pub struct RankMass {
     push: Push,
     account: Account,
+    /// What pages with very many links owe.
+    debt: Debt,
     buffer: Vec<PageId>,
 }
 
@@ -65,6 +70,7 @@ impl RankMass {
         Self {
             push,
             account: Account::new(trust, rules),
+            debt: Debt::default(),
             buffer: Vec::new(),
         }
     }
@@ -88,8 +94,14 @@ impl RankMass {
 
     /// Expands fetched pages as far as the order asks before another page is fetched.
     fn settle(&mut self, links: &dyn Links, ranking: &mut Ranking) {
-        while !self.account.is_met() && self.parked_page_is_next(ranking) {
-            self.expand_best(links, ranking);
+        if is_idle(ranking) {
+            self.push_on(links, ranking, |policy, ranking| {
+                !policy.account.is_met() && is_idle(ranking) && is_worth_it(ranking)
+            });
+        }
+        while !self.account.is_met() && self.debt.is_paid() && self.parked_page_is_next(ranking) {
+            let along = self.expand_best(links, ranking);
+            self.debt.charge(along);
         }
         let mass = |sum: u128| u64::try_from(sum).expect("masses add up to ONE");
         let (held, shelved) = (ranking.parked_total(), ranking.shelved_total());
@@ -101,23 +113,52 @@ impl RankMass {
     /// that what lies behind them is queued too. Else a host that does not answer and holds much
     /// would keep the crawl from all that is worth less.
     fn rank_more(&mut self, links: &dyn Links, ranking: &mut Ranking) {
-        while !self.account.is_met() && is_worth_it(ranking) {
-            self.expand_best(links, ranking);
-        }
+        self.push_on(links, ranking, |policy, ranking| {
+            !policy.account.is_met() && is_worth_it(ranking)
+        });
         self.settle(links, ranking);
     }
 
-    /// The best parked page gives up its residual.
-    fn expand_best(&mut self, links: &dyn Links, ranking: &mut Ranking) {
+    /// Pushes fetched pages as long as that goes on: the best one first, and all in turn once pages with
+    /// very many links have used up their room.
+    fn push_on(
+        &mut self,
+        links: &dyn Links,
+        ranking: &mut Ranking,
+        goes_on: impl Fn(&Self, &Ranking) -> bool,
+    ) {
+        let mut room = Room::of(self.account.fates.stored_count());
+        while goes_on(self, ranking) {
+            if !room.is_used_up() {
+                room.charge(self.expand_best(links, ranking));
+                continue;
+            }
+            for page in (0..ranking.page_count()).map(PageId::from_index) {
+                if ranking.place(page) == Place::Parked && ranking.rank(page) > 0 {
+                    self.expand(page, links, ranking);
+                }
+            }
+        }
+    }
+
+    /// The best parked page gives up its residual. Returns along how many links.
+    fn expand_best(&mut self, links: &dyn Links, ranking: &mut Ranking) -> u64 {
         let (page, _) = ranking.best_parked().expect("a parked page is next");
+        self.expand(page, links, ranking)
+    }
+
+    /// A parked page gives up its residual. Returns along how many links.
+    fn expand(&mut self, page: PageId, links: &dyn Links, ranking: &mut Ranking) -> u64 {
         if self.account.fates.next(page).is_some() {
-            return self.pass_on(page, ranking);
+            self.pass_on(page, ranking);
+            return 0;
         }
         let residual = ranking.take(page);
         let links = links.links_of(page, &mut self.buffer);
         self.account.expand(page, residual, links, |link, mass| {
             ranking.raise(link, mass);
         });
+        links.len() as u64
     }
 
     /// What a moved page holds belongs to the page it stands for.
@@ -142,14 +183,13 @@ impl RankMass {
             (Some((_, queued)), Push::FetchedFirst { share }) => {
                 parked >= share.of_rounded_up(queued)
             }
-            (None, _) => ranking.in_flight_count() == 0 && is_worth_it(ranking),
+            (None, _) => false,
         }
     }
 
     /// Catches up with dead pages and undone pasts, when it is time.
     fn catch_up(&mut self, links: &dyn Links, ranking: &mut Ranking) {
-        let idle = ranking.best_queued().is_none() && ranking.in_flight_count() == 0;
-        if !self.account.is_due(idle) {
+        if !self.account.is_due(is_idle(ranking)) {
             return;
         }
         if self.account.is_shard() {
@@ -201,9 +241,7 @@ impl RankMass {
         for (page, mass) in self.account.start_anew() {
             ranking.raise(page, mass);
         }
-        while is_worth_it(ranking) {
-            self.expand_best(links, ranking);
-        }
+        self.push_on(links, ranking, |_, ranking| is_worth_it(ranking));
     }
 
     /// Something crossed the border of this shard.
@@ -278,6 +316,11 @@ impl RankMass {
     }
 }
 
+/// Whether nothing is left to ask for, and nothing is under way.
+fn is_idle(ranking: &Ranking) -> bool {
+    ranking.best_queued().is_none() && ranking.in_flight_count() == 0
+}
+
 /// Whether what parked pages hold is more than negligible.
 fn is_worth_it(ranking: &Ranking) -> bool {
     ranking.best_parked().is_some_and(|(_, parked)| {
@@ -336,6 +379,7 @@ impl Policy for RankMass {
             Event::Held { .. } | Event::Hinted { .. } | Event::Guessed { .. } => return,
         }
         self.account.moments.pay(self.account.fates.stored_count());
+        self.debt.pay();
         self.settle(links, ranking);
         self.catch_up(links, ranking);
     }
@@ -348,11 +392,14 @@ impl Policy for RankMass {
     }
 
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.account.save(out)
+        self.account.save(out)?;
+        self.debt.save(out)
     }
 
     fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.account.restore(saved)
+        self.account.restore(saved)?;
+        self.debt = Restore::restore(saved)?;
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ mod changing_web;
 mod coverage_invariants;
 mod coverage_reference;
 mod coverage_truth;
+mod coverage_wide;
 mod importance_invariants;
 mod importance_reference;
 mod keep_behaviour;

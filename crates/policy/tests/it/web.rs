@@ -90,6 +90,16 @@ impl<P: Policy> Crawl<P> {
 
     /// Asks for one page. False when the goal is met or nothing is left.
     pub(crate) fn step(&mut self, web: &Web, answer: impl Fn(PageId, usize) -> Answer) -> bool {
+        self.step_reading(web, web, answer)
+    }
+
+    /// The same, the links of fetched pages being read elsewhere.
+    pub(crate) fn step_reading(
+        &mut self,
+        web: &Web,
+        known: &dyn Links,
+        answer: impl Fn(PageId, usize) -> Answer,
+    ) -> bool {
         if self
             .scheduler
             .coverage()
@@ -123,7 +133,7 @@ impl<P: Policy> Crawl<P> {
             },
             Answer::MovedTo(to) => Event::Moved { page, to },
         };
-        self.scheduler.observe(&event, self.now, web);
+        self.scheduler.observe(&event, self.now, known);
         assert!(
             self.order.len() < 10_000,
             "a crawl of {} pages does not end",

@@ -6,6 +6,7 @@ mod lists;
 pub(crate) mod policy;
 pub(crate) mod summary;
 mod until;
+pub(crate) mod verdict;
 
 pub(crate) use asked::{Crawl, plan, seeds};
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use turnstone_crawl::{Summary, Waited};
+use turnstone_crawl::Summary;
 use turnstone_frontier::Coverage;
 use turnstone_lab::number::{duration, percent, plural, whole};
 use turnstone_lab::table::Table;
-use turnstone_ledger::Stop;
 use turnstone_pagestore::Tally;
 
+use super::verdict::{Stand, provable};
 use crate::commands::directory::Directory;
 use crate::output::Output;
 
@@ -21,7 +21,7 @@ pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> any
     output.result(&document, || {
         let mut text = text(summary, directory);
         if let (Some(coverage), Some(end)) = (with_dead, text.find("\n\n")) {
-            text.insert_str(end + 1, &format!("{}\n", dead_line(coverage)));
+            text.insert_str(end + 1, &format!("          {}\n", dead_line(coverage)));
         }
         text
     })
@@ -36,7 +36,7 @@ pub(crate) fn add_dead(document: &mut Value, with_dead: Option<Coverage>) {
 /// The same for people.
 pub(crate) fn dead_line(with_dead: Coverage) -> String {
     format!(
-        "with links to pages that do not exist counted too: at least {}",
+        "at least {} if dead links count too, as in the paper on RankMass",
         percent(with_dead.guaranteed_fraction())
     )
 }
@@ -142,17 +142,6 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Pro
     }
 }
 
-/// The most that can still be proven, whatever is fetched.
-fn provable(coverage: Coverage) -> f64 {
-    (Coverage::ONE - coverage.stuck.min(Coverage::ONE)) as f64 / Coverage::ONE as f64
-}
-
-/// Whether mass left through links that a limit cut. Some is lost to rounding too: that alone tells of
-/// no cut.
-fn links_were_cut(coverage: Coverage, tally: &Tally) -> bool {
-    tally.cut_fetches > 0 && provable(coverage) < 1.0 - 1e-9
-}
-
 /// The summary for people: the verdict first, the numbers behind it.
 pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     let mut out = format!(
@@ -167,7 +156,7 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     );
     if let Some(coverage) = summary.coverage {
         out += &format!(
-            "coverage: at least {} and at most {} of the personalised PageRank of what can be had is stored\n",
+            "coverage: at least {} and at most {} of the personalised PageRank of all pages that exist is stored\n",
             percent(coverage.guaranteed_fraction()),
             percent(coverage.possible_fraction()),
         );
@@ -181,123 +170,9 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     out + "\n" + &classes(&summary.tally).text()
 }
 
-/// Whether the goal was met by a certificate and not by the proof.
-fn is_only_certified(summary: &Summary) -> bool {
-    let coverage = summary.coverage;
-    coverage.is_some_and(|coverage| coverage.guaranteed < coverage.goal)
-}
-
 /// How the crawl ended, for somebody who knows nothing of PageRank.
 pub(crate) fn verdict(summary: &Summary) -> String {
-    let (pages, left) = (
-        plural(summary.pages, "page"),
-        plural(summary.waiting, "known page"),
-    );
-    if summary.waiting == 0 && summary.pages > 0 {
-        return match summary.coverage {
-            Some(coverage) if links_were_cut(coverage, &summary.tally) => format!(
-                "You have all {pages} that were found, but a limit cut links that nobody has seen; {} of \
-                 the weight can never be proven. Raise --body-bytes and crawl anew to see them.",
-                share(1.0 - provable(coverage))
-            ),
-            _ => complete(summary),
-        };
-    }
-    match summary.stop {
-        Stop::Coverage if is_only_certified(summary) => format!(
-            "Enough is stored, with the confidence that was asked for but not proven: {pages} hold the share of \
-             weight that was asked for; {left} {} not asked for.",
-            were(summary.waiting)
-        ),
-        Stop::Coverage => format!(
-            "Enough is stored: {pages} hold the share of weight that was asked for; {left} {} not asked for.",
-            were(summary.waiting)
-        ),
-        Stop::OutOfReach => {
-            let share = summary.coverage.map_or(0.0, provable);
-            format!(
-                "The goal cannot be proven: at most {} can be, because links that a limit cut were never \
-                 seen. {pages} stored, {left} left.",
-                percent(share)
-            )
-        }
-        Stop::Unreachable => {
-            let hosts: Vec<String> = summary.waited.iter().map(host).collect();
-            format!(
-                "Nobody answers any more: {left} {} at {}. Run the same command to try again; {pages} stored.",
-                wait(summary.waiting),
-                hosts.join(", ")
-            )
-        }
-        Stop::Exhausted => format!("Nothing is left to ask for: {pages} stored."),
-        Stop::Told => {
-            format!("Stopped by a signal: {pages} stored, {left} left. The same command goes on.")
-        }
-        stop => format!(
-            "Stopped by the limit on {}: {pages} stored, {left} left.",
-            stop.name()
-        ),
-    }
-}
-
-/// Everything that exists was had.
-fn complete(summary: &Summary) -> String {
-    let mut text = format!(
-        "You have all {} that can be had",
-        plural(summary.pages, "page")
-    );
-    let mut but = Vec::new();
-    if summary.gone > 0 {
-        let do_not = if summary.gone == 1 {
-            "does not"
-        } else {
-            "do not"
-        };
-        but.push(format!(
-            "{} {do_not} exist",
-            plural(summary.gone, "linked page")
-        ));
-    }
-    // Those are our own guess, and nobody else's wish: whoever knows better must learn of them.
-    let traps = summary.tally.classes.get("trap").copied().unwrap_or(0);
-    let traps = traps.min(summary.refused);
-    if summary.refused > traps {
-        but.push(format!(
-            "{} may not be fetched",
-            plural(summary.refused - traps, "linked page")
-        ));
-    }
-    if traps > 0 {
-        but.push(format!(
-            "{} {} left out because the address looks like an endless trap (`turnstone why` names the rule)",
-            plural(traps, "linked page"),
-            were(traps)
-        ));
-    }
-    if !but.is_empty() {
-        text += &format!("; {}", but.join(", "));
-    }
-    text + "."
-}
-
-/// A host that did not answer.
-fn host(waited: &Waited) -> String {
-    match waited.why.as_str() {
-        "" => waited.host.clone(),
-        why => format!(
-            "{} ({why}, tried {})",
-            waited.host,
-            plural(u64::from(waited.tries), "time")
-        ),
-    }
-}
-
-fn were(count: u64) -> &'static str {
-    if count == 1 { "was" } else { "were" }
-}
-
-fn wait(count: u64) -> &'static str {
-    if count == 1 { "waits" } else { "wait" }
+    Stand::of(summary).sentence()
 }
 
 /// What came of pages, by class.

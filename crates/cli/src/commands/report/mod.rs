@@ -14,10 +14,12 @@ use turnstone_frontier::Coverage;
 use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::report::{Part, Report as Page};
+use turnstone_ledger::Stop;
 
 use self::course::Course;
 use self::missing::Missing;
-use crate::commands::crawl::summary::{Proven, bytes, classes};
+use crate::commands::crawl::summary::{Proven, bytes, classes, dead_line};
+use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
 use crate::exit::Exit;
 use crate::files::write_whole;
@@ -110,9 +112,7 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
     };
     Ok(Page {
         title: format!("Crawl of {}{more}", first.transpose()?.unwrap_or_default()),
-        question: "Which share of the personalised PageRank around the seeds is in the store, and \
-                   what is missing?"
-            .to_owned(),
+        question: directory.sentence(coverage)?,
         parts,
     })
 }
@@ -122,9 +122,13 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
     let index = directory.store.index();
     let tally = index.tally();
     let state = match directory.standing()? {
-        Standing::Running => "still running".to_owned(),
-        Standing::Stopped(why) => format!("stopped by {why}"),
-        Standing::Interrupted => "interrupted".to_owned(),
+        Standing::Running => "it is still running".to_owned(),
+        Standing::Stopped(why) => match Stop::named(&why) {
+            Some(stop) => format!("it ended because {}", because(stop)),
+            None => format!("it ended ({why})"),
+        },
+        Standing::Interrupted => "it was interrupted".to_owned(),
+        Standing::Untouched => "nobody has asked for a page".to_owned(),
     };
     let mut text = format!(
         "{} pages stored of {} known on {} hosts, with {} requests ({} for robots.txt) and {} \
@@ -141,12 +145,15 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
     if let Some(coverage) = coverage {
         let proven = Proven::of(coverage);
         text += &format!(
-            " At least {} of the personalised PageRank of what can be had is in the store (asked \
-             for: {}), and at most {}.",
+            " At least {} and at most {} of the personalised PageRank of all pages that exist is in \
+             the store; the goal is {}.",
             percent(proven.guaranteed),
+            percent(proven.upper_bound),
             percent(proven.goal),
-            percent(proven.upper_bound)
         );
+        if let Some(with_dead) = directory.with_dead_links()? {
+            text += &format!(" It is {}.", dead_line(with_dead));
+        }
         let confidence = directory.asked.confidence.map(|level| level.number());
         if let Some(line) = proven.certificate(confidence) {
             text += &format!(" Not proven, but {line}.");

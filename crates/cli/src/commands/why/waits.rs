@@ -5,9 +5,10 @@ use turnstone_fetch::robots::{Access, Record};
 use turnstone_fetch::urls::{host_of, origin_of};
 use turnstone_frontier::{PageId, Place, Policy};
 use turnstone_lab::number::whole;
-use turnstone_ledger::Folded;
+use turnstone_ledger::{Folded, Stop};
 use turnstone_pagestore::PageState;
 
+use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
 use crate::moment::utc;
 
@@ -61,8 +62,14 @@ pub(super) fn of<P: Policy>(
     }
     match directory.standing()? {
         Standing::Running => {}
-        Standing::Stopped(why) => waits.push(format!("no crawl is running: stopped by {why}")),
-        Standing::Interrupted => waits.push("no crawl is running: interrupted".to_owned()),
+        Standing::Stopped(why) => waits.push(match Stop::named(&why) {
+            Some(stop) => format!("no crawl is running: {}", because(stop)),
+            None => format!("no crawl is running: the last one ended ({why})"),
+        }),
+        Standing::Interrupted => {
+            waits.push("no crawl is running: the last one was interrupted".to_owned());
+        }
+        Standing::Untouched => waits.push("no crawl has begun".to_owned()),
     }
     Ok(waits)
 }

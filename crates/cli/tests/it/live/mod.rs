@@ -25,6 +25,7 @@ mod audit;
 mod crawler;
 mod delivering;
 mod dice;
+mod indexes;
 mod keep;
 mod kills;
 mod limits;

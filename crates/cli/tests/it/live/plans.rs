@@ -168,7 +168,7 @@ fn dead_links_do_not_stand_in_the_way() {
     let verdict = said["verdict"].as_str().unwrap();
     assert_eq!(
         verdict,
-        "You have all 3 pages that can be had; 31 linked pages do not exist."
+        "You have all 3 pages that exist; 31 links are dead."
     );
     // The paper's figure stands beside it, in words and for machines.
     let dead = said["guaranteed_with_dead_links"].as_f64().unwrap();
@@ -185,10 +185,14 @@ fn dead_links_do_not_stand_in_the_way() {
         Some(dead)
     );
     let text = status("").out;
-    assert!(
-        text.contains("pages that do not exist counted too"),
-        "{text}"
-    );
+    assert!(text.contains("if dead links count too"), "{text}");
+    // The sentence that anybody understands stands above every figure, everywhere.
+    assert_eq!(text.lines().next(), Some(verdict));
+    let report = crawler.directory().join("reports/crawl.html");
+    let report = std::fs::read_to_string(report).unwrap();
+    let place = |what: &str| report.find(what).unwrap_or_else(|| panic!("{what}"));
+    assert!(place(verdict) < place("PageRank"), "{report}");
+    assert!(report.contains("if dead links count too"), "{report}");
 }
 
 #[test]
@@ -212,6 +216,29 @@ fn links_that_a_limit_cut_are_not_proven() {
     assert!(said["upper_bound"].as_f64().unwrap() > 0.54, "{said}");
     let told = why(&crawler, &format!("{}/", server.origin(0)));
     assert!(told.contains("could not be seen"), "{told}");
+    let verdict = said["verdict"].as_str().unwrap();
+    assert!(
+        verdict.starts_with("The goal cannot be proven"),
+        "{verdict}"
+    );
+    assert_eq!(
+        said["waiting"].as_u64(),
+        Some(1),
+        "it says so at once: {said}"
+    );
+    let (_, all) = run(&crawler, &["--until", "pages=50"]);
+    let verdict = all["verdict"].as_str().unwrap();
+    assert!(
+        verdict.contains("1 page has more links that nobody has seen"),
+        "{verdict}"
+    );
+    let report = crawler.directory().join("reports/crawl.html");
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(
+        report.contains("1 page has more links that nobody has seen"),
+        "{report}"
+    );
+    assert!(report.contains("can never be proven"), "{report}");
     let told = why(&crawler, &format!("{}/late/7", server.origin(0)));
     let front = format!(
         "a limit cut links that may lead to it, on {}/",
