@@ -19,7 +19,7 @@ use crate::saved::{Restore, Save, corrupt};
 use crate::split::{Arm, Split};
 
 /// First bytes of a saved scheduler: name and version of the format.
-const MAGIC: [u8; 8] = *b"TSSCHED5";
+const MAGIC: [u8; 8] = *b"TSSCHED6";
 
 /// What to do now. `WaitUntil` lets the lab jump its clock and the crawler sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
