@@ -29,6 +29,14 @@ impl Fraction {
         })
     }
 
+    /// All of it, in billionths.
+    pub(crate) const BILLION: u64 = 1_000_000_000;
+
+    /// The fraction in billionths.
+    pub(crate) fn billionths(self) -> u64 {
+        u64::from(self.billionths)
+    }
+
     /// The fraction as a number.
     pub fn number(self) -> f64 {
         f64::from(self.billionths) / 1e9
@@ -38,7 +46,7 @@ impl Fraction {
     #[inline]
     pub fn of_rounded_up(self, mass: u64) -> u64 {
         // Whole billions and the rest apart: both products fit 64 bits, and no 128-bit division.
-        const BILLION: u64 = 1_000_000_000;
+        const BILLION: u64 = Fraction::BILLION;
         let (whole, rest) = (mass / BILLION, mass % BILLION);
         let fraction = u64::from(self.billionths);
         whole * fraction + (rest * fraction).div_ceil(BILLION)

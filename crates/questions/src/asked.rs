@@ -14,7 +14,7 @@ use turnstone_policy::changes::{self, Store as _};
 use turnstone_policy::coverage::{self, Confidence, CoveragePolicy, Goal, Trust, TrustError};
 use turnstone_policy::discovery::{self, Discovery, NewPagesFirst};
 use turnstone_policy::explore::{Among, Explore};
-use turnstone_policy::importance::{self, Bonus};
+use turnstone_policy::importance::{self, Bonus, Estimator};
 use turnstone_policy::keep;
 use turnstone_policy::liveness::{
     self, LivenessPolicy, OldCrawl, Sample, SampleBy, SampleError, SampleSize, Start,
@@ -133,7 +133,7 @@ impl Asked {
         let (spec, seed) = (&self.spec, self.random_seed);
         Ok(match self.question {
             Question::Coverage => Box::new(self.make_proof(store)?),
-            Question::Importance => Box::new(self.opic()?),
+            Question::Importance => self.estimator()?,
             Question::Liveness => Box::new(self.survey(store)?),
             Question::Changes => {
                 let view = View::stored(store)?;
@@ -179,7 +179,7 @@ impl Asked {
     }
 
     /// The policy of a crawl that estimates importance.
-    pub fn opic(&self) -> Result<importance::Opic, AskedError> {
+    pub fn estimator(&self) -> Result<Box<dyn Estimator>, AskedError> {
         Ok(importance::build(
             &self.spec,
             &Bonus::default(),
@@ -266,6 +266,7 @@ mod tests {
                 "breadth-first damping=0.5 epsilon=0.000001 random=9",
             ),
             ("crawl", "opic:select=greedy random=3"),
+            ("crawl", "local-push:work=64 random=3"),
             ("revive", "tree sample=2% random=1"),
             ("revive", "pa-ratio sample=1000 random=1"),
             ("refresh", "cohorts:ahead=16 explore=0.1 random=1"),

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use turnstone_frontier::PageId;
 use turnstone_lab::web::GraphWeb;
+use turnstone_policy::Spec;
 use turnstone_policy::importance::{Bonus, OpicOptions, Weight};
 
 use crate::commands::groups::counts_pages;
@@ -16,6 +17,18 @@ use crate::exit::Usage;
 
 /// What a score may be, for those who gave another.
 const WANTED: &str = "give a number from 0 to 1000000";
+
+/// A bonus is paid out of OPIC's virtual page: other policies have none.
+pub(crate) fn check(items: &[String], specs: &[Spec]) -> Result<(), Usage> {
+    let other = specs.iter().find(|spec| spec.name() != "opic");
+    match other.filter(|_| !items.is_empty()) {
+        Some(other) => Err(Usage::of(
+            "--bonus",
+            format!("only opic lets pages earn more; leave out {other}"),
+        )),
+        None => Ok(()),
+    }
+}
 
 /// The bonus a user means, for these policies; later items yield to earlier ones.
 pub(crate) fn parse(

@@ -14,7 +14,7 @@ use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, GraphWeb};
 use turnstone_linkgraph::rank::{Dangling, InLinks, PageRank, Teleport};
 use turnstone_policy::Spec;
-use turnstone_policy::importance::OpicOptions;
+use turnstone_policy::importance::chain;
 
 use crate::commands::bonus;
 use crate::commands::groups::Belonging;
@@ -47,7 +47,7 @@ pub(crate) struct Rank {
     /// when not given
     #[arg(long)]
     teleport: Option<PathBuf>,
-    /// Which OPIC estimates importance (method opic; see `turnstone policies importance`)
+    /// Which policy estimates importance (method opic; see `turnstone policies importance`)
     #[arg(long, default_value = "opic", value_name = "SPEC")]
     policy: String,
     /// How many pages OPIC reads, in multiples of the page count (method opic)
@@ -163,7 +163,8 @@ impl Rank {
         progress: &Progress,
     ) -> anyhow::Result<(Vec<f64>, serde_json::Value)> {
         let spec: Spec = self.policy.parse()?;
-        let options = [OpicOptions::read(&spec)?];
+        let options = [chain(&spec)?];
+        bonus::check(&self.bonus, std::slice::from_ref(&spec))?;
         let belonging = Belonging::of(web, &options)?;
         let question = Question {
             groups: belonging.groups(),

@@ -27,6 +27,7 @@ use turnstone_frontier::{
 use super::backlinks::Backlinks;
 use super::bank::{Bank, Node};
 use super::discovery::Discovery;
+use super::estimator::{Estimator, Gauges};
 use super::history::{History, Present};
 use super::nodes::{Nodes, Rings};
 use super::options::{NodeKind, OpicOptions, Pay, Select, WhichLinks};
@@ -405,5 +406,28 @@ impl Policy for Opic {
             return Err(corrupt("pages and histories that do not agree"));
         }
         Ok(())
+    }
+}
+
+impl Estimator for Opic {
+    fn importance(&self, page: PageId, ranking: &Ranking) -> f64 {
+        Self::importance(self, page, ranking)
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges {
+            visits: self.visits,
+            clock: Some(self.clock()),
+            measures_per_node: self.measures_per_node(),
+            allocated_bytes: self.allocated_bytes(),
+        }
+    }
+
+    fn cash(&self, page: PageId, ranking: &Ranking) -> Option<u64> {
+        Some(Self::cash(self, page, ranking))
+    }
+
+    fn audit(&self, ranking: &Ranking) {
+        Self::audit(self, ranking);
     }
 }

@@ -143,7 +143,7 @@ fn read_window(spec: &Spec) -> Result<Window, SpecError> {
     spec.choice("window", Window::None, &windows)
 }
 
-fn read_virtual_edge(spec: &Spec) -> Result<VirtualEdge, SpecError> {
+pub(super) fn read_virtual_edge(spec: &Spec) -> Result<VirtualEdge, SpecError> {
     let is_fraction = spec.choice("virtual", false, &[("edge", false), ("fraction", true)])?;
     if is_fraction {
         let teleport = Fraction::new(0.15).expect("0.15 is between 0 and 1");
@@ -153,7 +153,12 @@ fn read_virtual_edge(spec: &Spec) -> Result<VirtualEdge, SpecError> {
     Ok(VirtualEdge::Link(link))
 }
 
-fn weight(spec: &Spec, name: &str, default: Weight, most: f64) -> Result<Weight, SpecError> {
+pub(super) fn weight(
+    spec: &Spec,
+    name: &str,
+    default: Weight,
+    most: f64,
+) -> Result<Weight, SpecError> {
     spec.read(
         name,
         default,
@@ -162,7 +167,7 @@ fn weight(spec: &Spec, name: &str, default: Weight, most: f64) -> Result<Weight,
     )
 }
 
-const fn parameter(
+pub(super) const fn parameter(
     name: &'static str,
     default: &'static str,
     meaning: &'static str,
@@ -174,8 +179,8 @@ const fn parameter(
     }
 }
 
-/// The catalogue entries.
-pub const POLICIES: &[PolicyInfo] = &[PolicyInfo {
+/// The catalogue entry.
+pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "opic",
     questions: &[Question::Importance],
     summary: "reading a page hands its cash to its links; importance is the cash that passes",
@@ -232,4 +237,4 @@ pub const POLICIES: &[PolicyInfo] = &[PolicyInfo {
             "what holds cash: page, host, or site (registrable domain)",
         ),
     ],
-}];
+};

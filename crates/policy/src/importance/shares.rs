@@ -36,6 +36,11 @@ impl Weight {
         f64::from(self.thousandths) / 1000.0
     }
 
+    /// The weight in thousandths.
+    pub(crate) fn thousandths(self) -> u32 {
+        self.thousandths
+    }
+
     /// So many times some cash, rounded down.
     pub(crate) fn of(self, cash: u64) -> u64 {
         let product = u128::from(cash) * u128::from(self.thousandths) / 1000;

@@ -491,7 +491,7 @@ impl Policy for Keep {
             return Err(corrupt("pages that do not add up"));
         }
         self.beliefs.restore(saved)?;
-        self.standing = Restore::restore(saved)?;
+        self.standing.restore_into(saved)?;
         self.lists.restore(saved)?;
         if self.standing.known() != known {
             return Err(corrupt("importance of pages that are not known"));

@@ -86,22 +86,30 @@ impl ChangingWeb {
     }
 }
 
-/// The links of every page as last fetched.
+/// The links of every page as last fetched, and as fetched before.
 #[derive(Default)]
-pub(crate) struct Seen(Vec<Vec<PageId>>);
+pub(crate) struct Seen {
+    now: Vec<Vec<PageId>>,
+    before: Vec<Vec<PageId>>,
+}
 
 impl Links for Seen {
     fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
-        self.0.get(page.index()).map_or(&[], Vec::as_slice)
+        self.now.get(page.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn old_links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        self.before.get(page.index()).map_or(&[], Vec::as_slice)
     }
 }
 
 impl Seen {
     fn see(&mut self, page: PageId, links: Vec<PageId>) {
-        if self.0.len() <= page.index() {
-            self.0.resize(page.index() + 1, Vec::new());
+        if self.now.len() <= page.index() {
+            self.now.resize(page.index() + 1, Vec::new());
+            self.before.resize(page.index() + 1, Vec::new());
         }
-        self.0[page.index()] = links;
+        self.before[page.index()] = std::mem::replace(&mut self.now[page.index()], links);
     }
 }
 

@@ -33,7 +33,7 @@ fn bonus() -> Bonus {
 }
 
 fn policy(spec: &str, bonus: &Bonus) -> Opic {
-    importance::build(&spec.parse::<Spec>().unwrap(), bonus, 1).unwrap()
+    importance::opic(&spec.parse::<Spec>().unwrap(), bonus, 1).unwrap()
 }
 
 proptest! {
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn only_chance_depends_on_the_seed(web in changing_web()) {
         let order = |spec: &str, seed| -> Vec<_> {
-            let policy = importance::build(&spec.parse::<Spec>().unwrap(), &Bonus::none(), seed);
+            let policy = importance::opic(&spec.parse::<Spec>().unwrap(), &Bonus::none(), seed);
             let mut crawl = ChangingCrawl::start(policy.unwrap(), &web);
             (0..60).map(|_| crawl.step()).collect()
         };
@@ -140,7 +140,9 @@ proptest! {
 }
 
 fn check_error(spec: &str, expected: Expect) {
-    let error = importance::build(&spec.parse().unwrap(), &Bonus::none(), 1).unwrap_err();
+    let error = importance::build(&spec.parse().unwrap(), &Bonus::none(), 1)
+        .map(drop)
+        .unwrap_err();
     expected.assert_eq(&error.to_string());
 }
 
@@ -148,7 +150,9 @@ fn check_error(spec: &str, expected: Expect) {
 fn errors_say_what_would_be_right() {
     check_error(
         "opik",
-        expect!["no policy 'opik' for importance; did you mean 'opic'? (there are: opic)"],
+        expect![
+            "no policy 'opik' for importance; did you mean 'opic'? (there are: opic, local-push)"
+        ],
     );
     check_error(
         "opic:windows=none",

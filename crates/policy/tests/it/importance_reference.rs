@@ -437,7 +437,7 @@ impl<'a> Slow<'a> {
 
 fn check(setting: Setting, web: &ChangingWeb) {
     let spec: Spec = setting.spec().parse().unwrap();
-    let policy = importance::build(&spec, &Bonus::none(), 7).unwrap();
+    let policy = importance::opic(&spec, &Bonus::none(), 7).unwrap();
     let mut crawl: ChangingCrawl<'_, Opic> = ChangingCrawl::start(policy, web);
     let mut slow = Slow::new(setting, web);
     for number in 0..80 {

@@ -21,6 +21,7 @@ mod keep_web;
 mod known_web;
 mod liveness_invariants;
 mod liveness_reference;
+mod local_push;
 mod old_web;
 mod shards;
 mod store;

@@ -15,7 +15,7 @@ use turnstone_lab::number::{duration, short, whole};
 use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, WebKind};
 use turnstone_policy::Spec;
-use turnstone_policy::importance::{Bonus, OpicOptions};
+use turnstone_policy::importance::{self as importance_of, Bonus};
 
 use super::pictures::{Pictures, Shown};
 use crate::caller;
@@ -31,7 +31,7 @@ use crate::seconds;
 const ALL: &str = "opic:select=random,opic:select=random,pay=eager,opic:select=cycle,\
     opic:select=greedy,opic:window=variable,k=4,opic:window=variable,k=8,\
     opic:window=variable,k=16,opic:window=fixed,span=16,opic:window=improved-fixed,span=8,\
-    opic:window=interpolation,span=8";
+    opic:window=interpolation,span=8,local-push";
 
 /// The largest change rate: every page, twenty times per crawl.
 const RATE_MAX: f64 = 20.0;
@@ -39,7 +39,7 @@ const RATE_MAX: f64 = 20.0;
 /// The longest run, in multiples of the page count.
 const CRAWLS_MAX: f64 = 10_000.0;
 
-/// How far are OPIC's estimates of importance from the truth, while it crawls?
+/// How far are estimates of importance from the truth, while crawling?
 ///
 /// All policies crawl the same web side by side; their estimates are compared with the fixpoint of
 /// the web as it is at that moment. Of a history the snapshots pass by during the crawl. The
@@ -52,7 +52,7 @@ pub(crate) struct Importance {
     #[arg(
         long,
         default_value = "opic:select=random,opic:select=cycle,opic:select=greedy,\
-                         opic:window=interpolation"
+                         opic:window=interpolation,local-push"
     )]
     policies: String,
     /// How many pages to read, in multiples of the page count
@@ -116,8 +116,9 @@ impl Importance {
         };
         let specs = caller::specs(list)?;
         for spec in &specs {
-            OpicOptions::read(spec)?;
+            importance_of::chain(spec)?;
         }
+        bonus::check(&self.bonus, &specs)?;
         if specs.is_empty() {
             return Err(Usage::of("--policies", "name at least one policy").into());
         }
@@ -156,7 +157,7 @@ impl Importance {
         let unknown = web::unknown_pages(&self.web)?;
         let options: Vec<_> = specs
             .iter()
-            .map(OpicOptions::read)
+            .map(importance_of::chain)
             .collect::<Result<_, _>>()?;
         let belonging = Belonging::of(&web, &options)?;
         let graph = &web.graph;

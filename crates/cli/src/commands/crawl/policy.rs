@@ -54,7 +54,7 @@ pub(crate) fn asked(config: &Config) -> anyhow::Result<Asked> {
     };
     // What is wrong with it is said before anything is asked.
     match question {
-        Question::Importance => drop(asked.opic()?),
+        Question::Importance => drop(asked.estimator()?),
         _ => drop(asked.proof(&[PageId(0)])?),
     }
     if !asked.proves() && config.until.coverage.is_some() {

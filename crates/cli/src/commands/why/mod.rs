@@ -99,13 +99,14 @@ impl Told {
         let past = Past::of(store, page)?;
         let (rank, waits) = match directory.asked.question {
             Question::Importance => {
-                directory.asked.opic()?;
-                let make = || directory.asked.opic().expect("it was made a moment ago");
+                directory.asked.estimator()?;
+                let made = "it was made a moment ago";
+                let make = || directory.asked.estimator().expect(made);
                 let folded = directory.fold_with(make)?;
                 let rank = folded.view.inner(page).map(|number| {
                     let rank = RankParts::of(&folded.scheduler, directory, (page, number));
                     let scheduler = &folded.scheduler;
-                    rank.with_opic(scheduler.policy(), scheduler.ranking(), number)
+                    rank.with_importance(&**scheduler.policy(), scheduler.ranking(), number)
                 });
                 (rank, waits::of(&folded, directory, page, &url)?)
             }

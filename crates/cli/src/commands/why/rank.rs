@@ -3,7 +3,7 @@
 use serde::Serialize;
 use turnstone_frontier::{Coverage, PageId, Place, Policy, Ranking, Scheduler};
 use turnstone_lab::number::whole;
-use turnstone_policy::importance::Opic;
+use turnstone_policy::importance::Estimator;
 
 use crate::commands::crawl::summary::share;
 use crate::commands::directory::Directory;
@@ -54,11 +54,16 @@ impl RankParts {
         }
     }
 
-    pub(super) fn with_opic(mut self, opic: &Opic, ranking: &Ranking, page: PageId) -> Self {
-        let cash = opic.cash(page, ranking);
-        self.cash = Some(turnstone_policy::mass::as_fraction(cash));
-        self.importance = Some(opic.importance(page, ranking));
-        self.clock = Some(opic.clock());
+    pub(super) fn with_importance(
+        mut self,
+        estimator: &dyn Estimator,
+        ranking: &Ranking,
+        page: PageId,
+    ) -> Self {
+        let cash = estimator.cash(page, ranking);
+        self.cash = cash.map(turnstone_policy::mass::as_fraction);
+        self.importance = Some(estimator.importance(page, ranking));
+        self.clock = estimator.gauges().clock;
         self
     }
 
@@ -91,6 +96,9 @@ impl RankParts {
                 share(cash),
                 share(importance)
             ));
+        }
+        if let (None, Some(importance)) = (self.cash, self.importance) {
+            lines.push(format!("importance about {}", share(importance)));
         }
         if self.trusted {
             lines.push("trusted: the surfer starts here".to_owned());

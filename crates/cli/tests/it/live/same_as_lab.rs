@@ -113,8 +113,10 @@ fn a_live_crawl_decides_as_the_lab_does() {
     check(until, Box::new(policy), usize::MAX);
     let policy = coverage_policy("breadth-first", 0.02);
     check("--policy breadth-first", policy, usize::MAX);
-    let opic = importance::build(&"opic".parse().unwrap(), &Bonus::default(), 1).unwrap();
-    check("--policy opic --until pages=80", Box::new(opic), 80);
+    for spec in ["opic", "local-push"] {
+        let policy = importance::build(&spec.parse().unwrap(), &Bonus::default(), 1).unwrap();
+        check(&format!("--policy {spec} --until pages=80"), policy, 80);
+    }
 }
 
 /// Crawls with everything that goes wrong, stopped and killed several times; then every hand-out is

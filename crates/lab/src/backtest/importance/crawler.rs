@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use turnstone_frontier::{Change, Event, Fault, HostId, Links, PageId, Politeness, Scheduler};
-use turnstone_policy::importance::{self, NodeKind, Opic, OpicOptions};
+use turnstone_policy::importance::{self, Estimator, NodeKind, OpicOptions};
 use turnstone_policy::{Spec, SpecError};
 
 use super::error::Truth;
@@ -16,7 +16,9 @@ use crate::requests::Requests;
 pub(super) struct Crawler {
     name: String,
     options: OpicOptions,
-    scheduler: Scheduler<Opic>,
+    scheduler: Scheduler<Box<dyn Estimator>>,
+    /// What was fetched, where the web changes.
+    copies: Copies,
     requests: Requests,
     /// Whether the scheduler must know hosts; else there is one, and it keeps one queue.
     needs_hosts: bool,
@@ -31,12 +33,50 @@ pub(super) struct Crawler {
     seconds: f64,
 }
 
-/// The web as the links of pages, for policies that look back.
-struct LinksOf<'a>(&'a dyn LivingWeb);
+/// The links of the last two copies of pages, for policies that look back. Nothing is kept of a web that
+/// stays as it is: there the web itself is what was fetched.
+#[derive(Debug, Default)]
+struct Copies {
+    now: Vec<Vec<PageId>>,
+    before: Vec<Vec<PageId>>,
+}
+
+impl Copies {
+    fn keep(&mut self, page: PageId, links: &[PageId]) {
+        if self.now.len() <= page.index() {
+            self.now.resize_with(page.index() + 1, Vec::new);
+            self.before.resize_with(page.index() + 1, Vec::new);
+        }
+        let (now, before) = (&mut self.now[page.index()], &mut self.before[page.index()]);
+        std::mem::swap(now, before);
+        now.clear();
+        now.extend_from_slice(links);
+    }
+}
+
+/// What a policy is lent.
+struct LinksOf<'a> {
+    web: &'a dyn LivingWeb,
+    copies: &'a Copies,
+}
 
 impl Links for LinksOf<'_> {
     fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
-        self.0.links(page)
+        if self.web.changes() {
+            return self.copies.now.get(page.index()).map_or(&[], Vec::as_slice);
+        }
+        self.web.links(page)
+    }
+
+    fn old_links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
+        if self.web.changes() {
+            return self
+                .copies
+                .before
+                .get(page.index())
+                .map_or(&[], Vec::as_slice);
+        }
+        self.web.links(page)
     }
 }
 
@@ -47,12 +87,13 @@ impl Crawler {
         web: &dyn LivingWeb,
     ) -> Result<Self, SpecError> {
         let policy = importance::build(spec, &question.bonus, question.seed)?;
-        let options = OpicOptions::read(spec)?;
+        let options = importance::chain(spec)?;
         let mut crawler = Self {
             name: spec.to_string(),
             options,
             scheduler: Scheduler::new(policy, question.politeness),
             requests: Requests::new(question.politeness),
+            copies: Copies::default(),
             needs_hosts: options.nodes != NodeKind::Page
                 || options.internal.number() != 1.0
                 || question.politeness != Politeness::OFF,
@@ -113,7 +154,7 @@ impl Crawler {
             crawls: self.visits as f64 / size as f64,
             error_all: errors.all,
             error_top10: errors.top10,
-            error_factor: Some(1.0 / policy.clock()),
+            error_factor: policy.gauges().clock.map(|clock| 1.0 / clock),
         });
     }
 
@@ -126,12 +167,13 @@ impl Crawler {
     pub(super) fn outcome(self, size: usize) -> Outcome {
         let (policy, ranking) = (self.scheduler.policy(), self.scheduler.ranking());
         policy.audit(ranking);
-        let bytes = policy.allocated_bytes() + ranking.allocated_bytes();
-        let clock = policy.clock() / self.visits.max(1) as f64 * size as f64;
+        let gauges = policy.gauges();
+        let bytes = gauges.allocated_bytes + ranking.allocated_bytes();
+        let per_crawl = |clock| clock / self.visits.max(1) as f64 * size as f64;
         Outcome {
-            measures_per_page: policy.measures_per_node(),
+            measures_per_page: gauges.measures_per_node,
             bytes_per_page: Some(bytes as f64 / self.known.max(1) as f64),
-            clock_per_crawl: Some(clock),
+            clock_per_crawl: gauges.clock.map(per_crawl),
             visits: self.visits,
             gone: self.gone,
             unknown: self.unknown,
@@ -156,8 +198,9 @@ impl Crawler {
                 host,
                 seed: false,
             };
-            let now = self.requests.now();
-            self.scheduler.observe(&event, now, &LinksOf(web));
+            let copies = &self.copies;
+            self.scheduler
+                .observe(&event, self.requests.now(), &LinksOf { web, copies });
             self.known += 1;
         }
     }
@@ -177,7 +220,13 @@ impl Crawler {
                 fault: Fault::Gone,
             }
         };
-        let now = self.requests.now();
-        self.scheduler.observe(&event, now, &LinksOf(web));
+        if let Event::Fetched { links, .. } = event
+            && web.changes()
+        {
+            self.copies.keep(page, links);
+        }
+        let copies = &self.copies;
+        self.scheduler
+            .observe(&event, self.requests.now(), &LinksOf { web, copies });
     }
 }

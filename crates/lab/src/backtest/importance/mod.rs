@@ -1,4 +1,4 @@
-//! Importance on a recorded web: how far OPIC's estimates are from the fixpoint while it crawls.
+//! Importance on a recorded web: how far estimates are from the fixpoint while it crawls.
 //!
 //! All policies crawl the same web side by side, each through its own scheduler, in slices; between
 //! slices the web may change, for all alike. Now and then the estimates of each are compared with
@@ -28,6 +28,9 @@ use super::Watch;
 
 /// Slices per crawl of as many pages as the web has.
 pub const SLICES_PER_CRAWL: u32 = 20;
+
+/// Runs up to so many crawls show quarters of a crawl.
+const SHORT_CRAWLS: f64 = 2.0;
 
 /// The name of the off-line algorithm among the results.
 pub const OFF_LINE: &str = "off-line";
@@ -131,8 +134,13 @@ pub fn run(
     let slices = (question.crawls * f64::from(SLICES_PER_CRAWL))
         .ceil()
         .max(1.0) as u32;
-    // Half crawls where the truth stays, whole ones where it must be computed anew.
-    let slices_per_point = SLICES_PER_CRAWL / if web.changes() { 1 } else { 2 };
+    // Half crawls where the truth stays, quarters in short runs, whole ones where it must be computed anew.
+    let points_per_crawl = match web.changes() {
+        true => 1,
+        false if question.crawls <= SHORT_CRAWLS => 4,
+        false => 2,
+    };
+    let slices_per_point = SLICES_PER_CRAWL / points_per_crawl;
     let visits_by = |slice: u32| {
         let crawls = f64::from(slice) / f64::from(SLICES_PER_CRAWL);
         (crawls.min(question.crawls) * size as f64).round() as u64
@@ -250,7 +258,7 @@ impl OffLine {
     }
 }
 
-/// What OPIC makes of a web.
+/// What a policy makes of a web.
 #[derive(Clone, Debug)]
 pub struct Estimated {
     /// The importance of every page.
@@ -259,7 +267,7 @@ pub struct Estimated {
     pub outcome: Outcome,
 }
 
-/// The importance of every page by OPIC after reading so many times as many pages as there are.
+/// The importance of every page by a policy after reading so many times as many pages as there are.
 pub fn estimate(
     web: &mut dyn LivingWeb,
     question: &Question<'_>,

@@ -44,7 +44,8 @@ pub struct Outcome {
 /// Makes a policy for coverage or importance, whichever the spec names.
 pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Policy>, SpecError> {
     if spec.find(Question::Importance).is_ok() {
-        return Ok(Box::new(importance::build(spec, &Bonus::none(), seed)?));
+        let policy: Box<dyn Policy> = importance::build(spec, &Bonus::none(), seed)?;
+        return Ok(policy);
     }
     let front = Trust::alike([PageId(0)]).expect("one page can be trusted");
     let goal = Goal {
