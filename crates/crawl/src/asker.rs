@@ -25,6 +25,7 @@ use turnstone_pagestore::{Entry, Index, Keyer, PageState, StoreError};
 
 use crate::epoch::Epoch;
 use crate::hand_out::{Errand, Job};
+use crate::orders::Halt;
 use crate::pace::Pacing;
 use crate::plan::Plan;
 use crate::robots::Robots;
@@ -42,6 +43,9 @@ pub enum AskError {
     /// The journal cannot be folded.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// The policy cannot be made for a new plan.
+    #[error("the policy cannot be made for the new plan: {0}")]
+    Policy(String),
 }
 
 /// A moment, as the driver's clock tells it.
@@ -124,8 +128,10 @@ pub struct Asker<P> {
     pub(crate) noted_requests: u64,
     /// Hosts that do not answer this process.
     pub(crate) silences: Silences,
+    /// Why nothing is handed out, if somebody said so.
+    pub(crate) halt: Halt,
     /// How much had been fetched when the policy was last asked to rank more.
-    ranked_more: Option<u64>,
+    pub(crate) ranked_more: Option<u64>,
     /// Where this is one of several shards.
     pub(crate) member: Option<Member>,
     /// What had been done when this process began.
@@ -210,6 +216,7 @@ impl<P: Policy> Asker<P> {
             stop: None,
             trouble: None,
             silences: Silences::new(),
+            halt: Halt::default(),
             ranked_more: None,
             member: None,
             before: Done::of(ledger.index()),
@@ -231,6 +238,9 @@ impl<P: Policy> Asker<P> {
     /// Ends what is over, and hands out what may be asked.
     pub fn turn(&mut self) -> Result<Turned, AskError> {
         self.look_at_goals();
+        if self.stop.is_none() && self.is_halted() {
+            return self.stand_still();
+        }
         self.turn_slice()?;
         let wake = self.hand_out()?;
         if self.stop.is_some() {

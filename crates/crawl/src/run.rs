@@ -23,6 +23,7 @@ use crate::archive::Archivist;
 use crate::asker::{AskError, Asker, AskerParts};
 use crate::clock::Clock;
 use crate::keeper::{Batch, Durable, Keeper, SyncError};
+use crate::orders::Office;
 use crate::page::Context;
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -148,6 +149,8 @@ pub struct Crawl<P> {
     pub(crate) post: Option<Post>,
     /// Whether to go on; looked at while the crawl stands still.
     orders: Option<watch::Receiver<StopLevel>>,
+    /// Where orders come in, if they do.
+    pub(crate) office: Option<Office<P>>,
     /// What others want to be written.
     notes: Option<mpsc::UnboundedReceiver<GivenNote>>,
 }
@@ -216,6 +219,7 @@ impl<P: Policy> Crawl<P> {
             warning: None,
             post: None,
             orders: None,
+            office: None,
             notes: None,
         };
         Ok((crawl, seen))
@@ -255,8 +259,10 @@ impl<P: Policy> Crawl<P> {
             self.asker.pass(self.clock.moment());
             self.look_at_time(*stop.borrow());
             self.take_notes();
+            self.take_orders().await?;
             let turned = self.asker.turn()?;
             self.flush().await?;
+            self.answer_orders();
             self.send();
             self.sync_when_due();
             self.checkpoint_when_due()?;
@@ -373,7 +379,7 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Writes this turn's entries. A full disk stops the crawl until there is room again.
-    async fn flush(&mut self) -> Result<(), CrawlError> {
+    pub(crate) async fn flush(&mut self) -> Result<(), CrawlError> {
         loop {
             match self.asker.ledger_mut().store_mut().write() {
                 Ok(()) => {

@@ -120,17 +120,7 @@ impl<P: Policy> Ledger<P> {
             if read.is_none_or(|before| before.scope != terms.scope) {
                 opened.flips = flips(&store)?;
             }
-            let entry = Entry::Plan {
-                question: &terms.question,
-                policy: &terms.policy,
-                seeds,
-                text: &terms.text(),
-                inside: Links::Ids(&opened.flips.inside),
-                outside: Links::Ids(&opened.flips.outside),
-            };
-            let tick = tick.max(store.index().latest());
-            store.append(tick, &entry);
-            store.write()?;
+            announce(&mut store, &terms, &opened.flips, tick)?;
         }
         let (state, exact) = fold(&store, &terms, || make(&store))?;
         opened.exact = exact;
@@ -142,6 +132,28 @@ impl<P: Policy> Ledger<P> {
             chances: BTreeMap::new(),
         };
         Ok((ledger, opened))
+    }
+
+    /// Another plan from here on, while the crawl runs: as [`Ledger::open`] makes one. Nothing may be
+    /// handed out and not yet settled. After an error the ledger is of no use; what is written is whole.
+    pub fn replan<E: From<LedgerError>>(
+        &mut self,
+        terms: Terms,
+        tick: Tick,
+        flips: &Flips,
+        make: impl FnOnce(&Store) -> Result<P, E>,
+    ) -> Result<(), E> {
+        let open = self.state.scheduler.ranking().in_flight_count();
+        assert_eq!(open, 0, "what is in flight belongs to the plan before");
+        if let Some((shard, _)) = self.store.index().shard() {
+            return Err(LedgerError::Replanned { shard }.into());
+        }
+        announce(&mut self.store, &terms, flips, tick).map_err(LedgerError::from)?;
+        let policy = make(&self.store)?;
+        self.state = from_plan(&self.store, &terms, policy)?;
+        self.terms = terms;
+        self.chances.clear();
+        Ok(())
     }
 
     /// Folds a journal that another process may be writing.
@@ -348,6 +360,21 @@ pub fn adopt(store: &mut Store, terms: &Terms, tick: Tick) {
     };
     let tick = tick.max(store.index().latest());
     store.append(tick, &entry);
+}
+
+/// Writes down that another plan begins here.
+fn announce(store: &mut Store, terms: &Terms, flips: &Flips, tick: Tick) -> Result<(), StoreError> {
+    let entry = Entry::Plan {
+        question: &terms.question,
+        policy: &terms.policy,
+        seeds: u32::try_from(store.index().seeds().len()).unwrap_or(u32::MAX),
+        text: &terms.text(),
+        inside: Links::Ids(&flips.inside),
+        outside: Links::Ids(&flips.outside),
+    };
+    let tick = tick.max(store.index().latest());
+    store.append(tick, &entry);
+    store.write()
 }
 
 /// Where the plan in force stands; 0 in a journal that has none.

@@ -23,6 +23,7 @@ mod disk;
 mod entry;
 mod error;
 mod facts;
+mod follow;
 mod frame;
 mod index;
 pub mod journal;

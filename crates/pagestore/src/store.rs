@@ -77,12 +77,12 @@ impl<'a> NewPage<'a> {
 pub struct Store {
     directory: PathBuf,
     pub(crate) journal: Journal,
-    index: Index,
-    seen: Arc<Digests>,
+    pub(crate) index: Index,
+    pub(crate) seen: Arc<Digests>,
     /// Bodies stored by entries that are not yet durable.
     unseen: VecDeque<(Position, [u8; 20], FirstCapture)>,
     pub(crate) buffer: RefCell<Vec<u8>>,
-    torn_bytes: u64,
+    pub(crate) torn_bytes: u64,
     _lock: Option<Lock>,
 }
 
@@ -517,7 +517,10 @@ impl Reader {
 }
 
 /// The body that an outcome put into the archive: revisits put none there.
-fn stored_body(index: &Index, outcome: &Outcome<'_>) -> Option<([u8; 20], FirstCapture)> {
+pub(crate) fn stored_body(
+    index: &Index,
+    outcome: &Outcome<'_>,
+) -> Option<([u8; 20], FirstCapture)> {
     let Facts {
         digest,
         capture,
@@ -546,7 +549,7 @@ fn existing_journal(directory: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// Whether an entry can follow what the index knows: ids are dense and known.
-fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
+pub(crate) fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str> {
     let pages = index.page_count();
     let page_known = |page: &PageId| page.index() < pages;
     let host_known = |host: &HostId| host.index() < index.host_count();

@@ -1,9 +1,9 @@
 //! `turnstone diff DIR URL`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use turnstone_events::{DiffLine, diff, diff_json, diff_rows, diff_text, markup, plain};
 use turnstone_pagestore::Facts;
 
@@ -49,11 +49,14 @@ impl Diff {
             Some(moment) => copies.at(Some(*moment))?,
             None => before(&copies, new)?,
         };
+        let compared = compare(&copies, old, new)?;
+        let moments = [utc(old.wall_ms), utc(new.wall_ms)];
+        let document = document(&copies, &moments, &compared);
         let Compared {
             titles: [old_title, new_title],
             hunks,
             notes,
-        } = compare(&copies, old, new)?;
+        } = compared;
         let retitled = old_title != new_title;
         if let Some(file) = &self.html {
             let rows = diff_rows(&hunks);
@@ -73,14 +76,6 @@ impl Diff {
             );
             write_whole(file, |out| out.write_all(page.as_bytes()))?;
         }
-        let document = json!({
-            "url": copies.url.as_str(),
-            "old": {"time": utc(old.wall_ms), "title": old_title},
-            "new": {"time": utc(new.wall_ms), "title": new_title},
-            "differs": retitled || !hunks.is_empty(),
-            "hunks": diff_json(&hunks),
-            "notes": notes,
-        });
         output.result(&document, || {
             let mut text = format!(
                 "{}\n-{}\n+{}\n({})\n\n",
@@ -100,6 +95,43 @@ impl Diff {
         })?;
         Ok(Exit::Done)
     }
+}
+
+/// The copy that was current at a moment (the last one without), held against the one before it.
+pub(crate) fn last(
+    directory: &Path,
+    url: &str,
+    at_ms: Option<u64>,
+) -> anyhow::Result<turnstone_server::Compared> {
+    let copies = Copies::of(directory, url)?;
+    let new = copies.at(at_ms)?;
+    let old = before(&copies, new)?;
+    let moments = [utc(old.wall_ms), utc(new.wall_ms)];
+    let compared = compare(&copies, old, new)?;
+    Ok(turnstone_server::Compared {
+        json: document(&copies, &moments, &compared),
+        moments,
+        titles: compared.titles,
+        hunks: compared.hunks,
+        notes: compared.notes,
+    })
+}
+
+/// What differs, for machines.
+fn document(copies: &Copies, moments: &[String; 2], compared: &Compared) -> Value {
+    let Compared {
+        titles: [old_title, new_title],
+        hunks,
+        notes,
+    } = compared;
+    json!({
+        "url": copies.url.as_str(),
+        "old": {"time": moments[0], "title": old_title},
+        "new": {"time": moments[1], "title": new_title},
+        "differs": old_title != new_title || !hunks.is_empty(),
+        "hunks": diff_json(hunks),
+        "notes": notes,
+    })
 }
 
 /// Two copies, compared.

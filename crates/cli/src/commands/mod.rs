@@ -26,6 +26,7 @@ mod rank;
 mod refresh;
 mod report;
 mod revive;
+mod serve;
 mod serve_web;
 mod show;
 mod site;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Show(show::Show),
     /// Show what differs between two stored copies of a page, by words within lines
     Diff(diff::Diff),
+    /// Show crawls in the browser, and to programs: dashboard, JSON, metrics
+    Serve(serve::Serve),
     /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
     Report(report::Report),
     /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
@@ -116,6 +119,7 @@ impl Command {
             Self::Deliver(command) => command.run(output),
             Self::Show(command) => command.run(output),
             Self::Diff(command) => command.run(output),
+            Self::Serve(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Import(command) => command.run(output),
             Self::Discover(command) => command.run(output),

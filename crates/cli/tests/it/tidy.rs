@@ -38,6 +38,10 @@ const EDGES: &[(&str, &[&str])] = &[
         "tables",
         &["frontier", "pagestore", "urls", "events", "lab"],
     ),
+    (
+        "server",
+        &["frontier", "pagestore", "ledger", "events", "lab"],
+    ),
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
@@ -56,6 +60,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "events",
             "deliver",
             "tables",
+            "server",
         ],
     ),
     (

@@ -14,6 +14,7 @@ use turnstone_ledger::Until;
 use super::config::Config;
 use crate::commands::deliver::DeliverOptions;
 use crate::commands::live::IdentityOptions;
+use crate::commands::serve::ListenOptions;
 use crate::exit::Usage;
 use crate::seconds::parse_ms;
 
@@ -126,6 +127,8 @@ pub(crate) struct Crawl {
     identity: IdentityOptions,
     #[command(flatten)]
     pub(super) deliver: DeliverOptions,
+    #[command(flatten)]
+    pub(super) listen: ListenOptions,
     /// Let the crawl's clock run this many times faster than time: for tests on loopback only
     #[arg(long, hide = true, default_value_t = 1)]
     pub(super) clock_scale: u32,

@@ -24,6 +24,7 @@ use turnstone_pagestore::{PageState, Store};
 use self::config::Config;
 use super::directory::Directory;
 use super::live;
+use super::serve::{Changes, Listen};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 
@@ -39,6 +40,7 @@ impl Crawl {
                 hosts_file: self.hosts_file.as_deref(),
                 clock_scale: self.clock_scale,
                 receivers,
+                listen: self.listen.asked()?,
             },
             output,
         )?;
@@ -63,6 +65,8 @@ pub(crate) struct Order<'a> {
     pub(crate) clock_scale: u32,
     /// Who wants events.
     pub(crate) receivers: Vec<turnstone_deliver::Receiver>,
+    /// Where to show it while it runs.
+    pub(crate) listen: Option<Listen>,
 }
 
 /// Crawls, in a directory that is new or goes on, until a goal, a limit or a signal ends it, and leaves
@@ -74,6 +78,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         hosts_file,
         clock_scale,
         receivers,
+        listen,
     } = order;
     let asked = policy::asked(config)?;
     let seeds = seeds(config)?;
@@ -86,6 +91,12 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     live::refuse_proxy(config, &seeds)?;
     let client = live::client_config(config, &mut plan, hosts_file)?;
     live::check_seeds(&client.guard, &seeds)?;
+    let changes = Changes {
+        config: config.clone(),
+        asked: asked.clone(),
+        guard: client.guard.clone(),
+        needs_contact: config.contact.is_none() && hosts_file.is_none(),
+    };
     let mut store = live::open(directory)?;
     let before = Config::read(directory)?;
     let clock = Clock::resume(store.index(), clock_scale);
@@ -131,6 +142,8 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         };
         let watch = live::Watch {
             deliver: receivers,
+            listen,
+            changes: Some(changes),
             ..live::Watch::default()
         };
         live::drive(parts, directory, watch).await

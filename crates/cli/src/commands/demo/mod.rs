@@ -20,6 +20,7 @@ use self::web::DemoWeb;
 use super::crawl::config::{Config, PolitenessConfig, ScopeConfig, UntilConfig};
 use super::crawl::{self, Order, summary};
 use super::directory::Directory;
+use super::serve::ListenOptions;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -49,6 +50,8 @@ pub(crate) struct Demo {
     /// Replace the crawl in DIR even if it is not a demo's
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    listen: ListenOptions,
 }
 
 impl Demo {
@@ -74,6 +77,7 @@ impl Demo {
             hosts_file: Some(&directory.join(folder::HOSTS)),
             clock_scale: 1,
             receivers: Vec::new(),
+            listen: self.listen.asked()?,
         };
         let (summary, until) = crawl::carry_out(order, output)?;
         let shown = Shown {

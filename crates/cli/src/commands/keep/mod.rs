@@ -169,6 +169,7 @@ impl Keep {
             )?;
             let watch = Watch {
                 deliver: self.options.deliver.receivers(&config, &self.directory)?,
+                listen: self.options.listen.asked()?,
                 slice: output.is_text().then(teller),
                 news: (!output.is_text()).then_some(began),
                 ..Watch::default()

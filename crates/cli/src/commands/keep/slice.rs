@@ -1,56 +1,12 @@
-//! A slice and its split as JSON, as a line and as a table.
+//! A slice and its split as a line and as a table.
 //!
 //! People are shown what programs are: text is made from the JSON, which a running crawl writes
 //! for `turnstone status` too.
 
-use serde_json::{Value, json};
-use turnstone_frontier::{ArmShare, Split};
+use serde_json::Value;
 use turnstone_lab::number::{percent, short, whole};
 use turnstone_lab::table::Table;
-use turnstone_ledger::SliceNote;
-
-use crate::moment::utc;
-
-/// A slice for machines.
-pub(crate) fn json(note: &SliceNote) -> Value {
-    let SliceNote {
-        slice,
-        began_s,
-        split,
-    } = note;
-    json!({
-        "round": slice.round,
-        "began": utc(began_s * 1000),
-        "budget": slice.budget,
-        "requests": slice.requests,
-        "new": slice.new,
-        "changed": slice.changed,
-        "unchanged": slice.unchanged,
-        "gone": slice.gone,
-        "hints": slice.hints,
-        "split": split.as_ref().map(arms),
-    })
-}
-
-fn arms(split: &Split) -> Value {
-    let arm = |share: &ArmShare| {
-        json!({
-            "arm": share.arm.name(),
-            "candidates": share.candidates,
-            "planned": share.planned,
-            "share": share.planned as f64 / split.budget.max(1) as f64,
-            "spent": share.spent_in_round,
-            "spent_in_all": share.spent,
-            "gain": share.gain,
-            "gain_per_request": share.gain_per_request,
-            "marginal": share.marginal,
-            "floor": share.floor,
-            "reason": share.reason.name(),
-            "why": share.reason.words(),
-        })
-    };
-    split.arms.iter().map(arm).collect()
-}
+pub(crate) use turnstone_server::slice::json;
 
 fn number(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or(0)
@@ -136,8 +92,8 @@ pub(crate) fn table(slice: &Value) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use turnstone_frontier::{Arm, Reason, Tick};
-    use turnstone_ledger::Slice;
+    use turnstone_frontier::{Arm, ArmShare, Reason, Split, Tick};
+    use turnstone_ledger::{Slice, SliceNote};
 
     #[test]
     fn a_slice_is_told_in_a_line_and_a_table() {

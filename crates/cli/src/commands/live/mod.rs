@@ -36,6 +36,7 @@ use turnstone_ledger::SliceNote;
 use turnstone_pagestore::{Position, Store, warc};
 
 use super::crawl::config::Config;
+use super::serve::{Changes, Desks, Listen};
 use crate::exit::Usage;
 
 /// What the names of WARC files begin with.
@@ -189,11 +190,15 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Runs the crawl, shows it, and ends it when told to.
-pub(crate) async fn drive<P: Policy + 'static>(
-    parts: Parts<P>,
+pub(crate) async fn drive(
+    parts: Parts<Box<dyn Policy>>,
     directory: &Path,
-    watch: Watch,
+    mut watch: Watch,
 ) -> anyhow::Result<Summary> {
+    let changes = watch.changes.take();
+    let listening = watch.listen.as_ref();
+    let listening = listening.map(|listen| listen.beside(directory, changes));
+    let listening = listening.transpose()?;
     let (stop, told) = watch::channel(StopLevel::Run);
     let teller = watch
         .news
@@ -209,12 +214,24 @@ pub(crate) async fn drive<P: Policy + 'static>(
             Some(deliveries)
         }
     };
+    let server = match listening {
+        None => None,
+        Some((server, Desks { given, make })) => {
+            crawl = crawl.with_orders(given, make);
+            Some(server)
+        }
+    };
     let signals = tokio::spawn(signals(stop, watch.enough.clone()));
     let view = tokio::spawn(view::show(progress, directory.to_owned(), watch));
     // As a task among the others: a page that came wakes it without a call to the kernel.
     let summary = tokio::spawn(crawl.run(told)).await;
     let summary = summary.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic()));
     signals.abort();
+    if let Some(server) = server {
+        server.abort();
+        // Its thread looks at the directory no more.
+        let _ = server.await;
+    }
     // The view ends with its channel.
     let _ = view.await;
     let summary = summary?;
@@ -253,6 +270,10 @@ pub(crate) struct Watch {
     pub(crate) news: Option<Position>,
     /// Who wants events.
     pub(crate) deliver: Vec<Receiver>,
+    /// Where to show it while it runs.
+    pub(crate) listen: Option<Listen>,
+    /// What may be changed from there.
+    pub(crate) changes: Option<Changes>,
     /// What those who work beside the crawl have to say, for standard error.
     pub(crate) asides: Arc<Mutex<Vec<String>>>,
     /// Ends the crawl cleanly once it says yes.

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::commands::crawl::config::Config;
 use crate::commands::deliver::DeliverOptions;
+use crate::commands::serve::ListenOptions;
 
 /// How the live web is asked.
 #[derive(Debug, Args)]
@@ -45,6 +46,8 @@ pub(crate) struct LiveOptions {
     identity: super::IdentityOptions,
     #[command(flatten)]
     pub(crate) deliver: DeliverOptions,
+    #[command(flatten)]
+    pub(crate) listen: ListenOptions,
     /// Let the crawl's clock run this many times faster than time: for tests on loopback only
     #[arg(long, hide = true, default_value_t = 1)]
     pub(super) clock_scale: u32,

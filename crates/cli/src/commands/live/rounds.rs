@@ -89,6 +89,7 @@ pub(crate) fn ask(
     let began = store.end();
     watch.news = lines.then_some(began);
     watch.deliver = options.deliver.receivers(&config, directory)?;
+    watch.listen = options.listen.asked()?;
     let past = past(&mut store, clock.now())?;
     store.write()?;
     let policy = RefCell::new(Some(make(&asked, &store)?));

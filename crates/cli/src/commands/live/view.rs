@@ -14,8 +14,7 @@ use super::Watch;
 use crate::commands::crawl::summary::{Proven, bytes};
 use crate::commands::keep::slice;
 
-/// Where a running crawl says how it does.
-pub(crate) const STATUS_FILE: &str = "store/status.json";
+pub(crate) use turnstone_server::STATUS_FILE;
 /// How often the file is written.
 const FILE_EVERY: Duration = Duration::from_secs(1);
 /// How often a line is said where nobody looks at a terminal.
@@ -222,6 +221,10 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "upper_bound": now.coverage.map(|coverage| coverage.possible_fraction()),
         "slice": now.slice.as_ref().map(slice::json),
         "paused": now.paused,
+        "ending": now.ending,
+        "warning": now.warning,
+        "trouble": now.trouble,
+        "waited": now.waited.iter().map(|waited| waits(waited, now)).collect::<Vec<_>>(),
     });
     let path = directory.join(STATUS_FILE);
     let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));

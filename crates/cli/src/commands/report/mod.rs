@@ -66,6 +66,11 @@ pub(crate) fn write(directory: &Path, file: Option<PathBuf>) -> anyhow::Result<P
     Ok(file)
 }
 
+/// The page about a crawl, for who shows it elsewhere.
+pub(crate) fn html(directory: &Path) -> anyhow::Result<String> {
+    Ok(page(&Directory::look(directory)?)?.html())
+}
+
 fn page(directory: &Directory) -> anyhow::Result<Page> {
     let index = directory.store.index();
     let course = Course::of(&directory.store)?;

@@ -5,7 +5,7 @@ mod rank;
 mod stranger;
 mod waits;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -44,28 +44,32 @@ pub(crate) struct Why {
 
 impl Why {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let directory = Directory::look(&self.directory)?;
-        let mut url = parse(&self.url, &UrlLimits::default()).map_err(|error| {
-            let what = format!(
-                "{}: {error}; give a URL like https://example.org/",
-                shown(&self.url)
-            );
-            Usage::of("URL", what)
-        })?;
-        url.set_fragment(None);
-        let key = canonical_key(&url, &directory.plan.keys);
-        let key = directory.store.keyer().key(&key);
-        let Some(page) = directory.store.index().find(key) else {
-            let (json, text) = stranger::judge(&directory, &url)?;
-            output.result(&json, || text)?;
-            return Ok(Exit::Done);
-        };
         let progress = Progress::busy("reading the journal");
-        let told = Told::of(&directory, page)?;
+        let (json, text) = tell(&self.directory, &self.url)?;
         drop(progress);
-        output.result(&told.json(&directory), || told.text(&directory))?;
+        output.result(&json, || text)?;
         Ok(Exit::Done)
     }
+}
+
+/// Everything there is to say of a URL: as JSON, and in words.
+pub(crate) fn tell(directory: &Path, url: &str) -> anyhow::Result<(Value, String)> {
+    let directory = Directory::look(directory)?;
+    let mut url = parse(url, &UrlLimits::default()).map_err(|error| {
+        let what = format!(
+            "{}: {error}; give a URL like https://example.org/",
+            shown(url)
+        );
+        Usage::of("URL", what)
+    })?;
+    url.set_fragment(None);
+    let key = canonical_key(&url, &directory.plan.keys);
+    let key = directory.store.keyer().key(&key);
+    let Some(page) = directory.store.index().find(key) else {
+        return stranger::judge(&directory, &url);
+    };
+    let told = Told::of(&directory, page)?;
+    Ok((told.json(&directory), told.text(&directory)))
 }
 
 /// Everything there is to say of a known page.

@@ -1,0 +1,202 @@
+//! Where orders are given to the crawl of this process: what people wrote becomes what the crawl knows, and
+//! `turnstone.toml` what the next run shall do.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+use turnstone_crawl::{GivenOrder, Make, Order as Given};
+use turnstone_fetch::{Guard, Url};
+use turnstone_frontier::Policy;
+use turnstone_questions::Asked;
+use turnstone_server::{Budgets, Control, Later, Order, Refused, SEEDS_MAX, ScopeTerms, Settings};
+
+use crate::commands::crawl;
+use crate::commands::crawl::config::{Config, ScopeConfig};
+use crate::commands::live;
+
+/// What may change of a crawl while it runs.
+#[derive(Clone)]
+pub(crate) struct Changes {
+    /// What was asked.
+    pub(crate) config: Config,
+    /// Which question, by which policy.
+    pub(crate) asked: Asked,
+    /// Which addresses may be asked.
+    pub(crate) guard: Guard,
+    /// Whether a seed on another machine needs somebody who can be reached.
+    pub(crate) needs_contact: bool,
+}
+
+impl Changes {
+    /// Makes the policy of the crawl for its store.
+    pub(crate) fn make(&self) -> Make<Box<dyn Policy>> {
+        let asked = self.asked.clone();
+        Box::new(move |store| asked.make(store).map_err(|error| error.to_string()))
+    }
+
+    fn settings(&self) -> Settings {
+        let scope = &self.config.scope;
+        let until = &self.config.until;
+        Settings {
+            scope: ScopeTerms {
+                hosts: scope.hosts.clone(),
+                sites: scope.sites.clone(),
+                prefixes: scope.prefixes.clone(),
+                include: scope.include.clone(),
+                exclude: scope.exclude.clone(),
+                everywhere: scope.everywhere.unwrap_or(false),
+                depth: scope.depth,
+            },
+            budgets: Budgets {
+                pages: until.pages,
+                requests: until.requests,
+                bytes: until.bytes,
+                time: until.time.clone(),
+            },
+            fixed: None,
+        }
+    }
+
+    /// The configuration after an order, and what the crawl is told.
+    fn after(&self, order: &Order) -> anyhow::Result<(Config, Given)> {
+        let mut config = self.config.clone();
+        match order {
+            Order::Seeds { add } => {
+                anyhow::ensure!(!add.is_empty(), "give at least one URL");
+                anyhow::ensure!(
+                    add.len() <= SEEDS_MAX,
+                    "at most {SEEDS_MAX} seeds at once; `turnstone crawl --seeds FILE` takes more"
+                );
+                for seed in add {
+                    if !config.seeds.contains(seed) {
+                        config.seeds.push(seed.clone());
+                    }
+                }
+            }
+            Order::Scope { scope } => {
+                config.scope = ScopeConfig {
+                    hosts: scope.hosts.clone(),
+                    sites: scope.sites.clone(),
+                    prefixes: scope.prefixes.clone(),
+                    include: scope.include.clone(),
+                    exclude: scope.exclude.clone(),
+                    depth: scope.depth,
+                    everywhere: scope.everywhere.then_some(true),
+                };
+            }
+            Order::Budgets { budgets } => {
+                let until = &mut config.until;
+                until.pages = budgets.pages;
+                until.requests = budgets.requests;
+                until.bytes = budgets.bytes;
+                until.time.clone_from(&budgets.time);
+            }
+            Order::Pause {} | Order::Resume {} | Order::Stop {} => {}
+        }
+        let seeds = crawl::seeds(&config)?;
+        let plan = crawl::plan(&config, &seeds, self.asked.proves())?;
+        let given = match order {
+            Order::Budgets { .. } => Given::Until(plan.until),
+            Order::Seeds { .. } => {
+                self.check(&seeds)?;
+                let scope = Box::new(plan.scope);
+                Given::Replan { seeds, scope }
+            }
+            _ => Given::Replan {
+                seeds: Vec::new(),
+                scope: Box::new(plan.scope),
+            },
+        };
+        Ok((config, given))
+    }
+
+    /// Refuses seeds as the start of a crawl would.
+    fn check(&self, seeds: &[Url]) -> anyhow::Result<()> {
+        if self.needs_contact {
+            crawl::need_contact(seeds)?;
+        }
+        live::refuse_proxy(seeds)?;
+        Ok(live::check_seeds(&self.guard, seeds)?)
+    }
+}
+
+/// The desk.
+pub(crate) struct Desk {
+    directory: PathBuf,
+    orders: mpsc::Sender<GivenOrder>,
+    changes: Option<Arc<Mutex<Changes>>>,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        directory: PathBuf,
+        orders: mpsc::Sender<GivenOrder>,
+        changes: Option<Changes>,
+    ) -> Self {
+        Self {
+            directory,
+            orders,
+            changes: changes.map(|changes| Arc::new(Mutex::new(changes))),
+        }
+    }
+}
+
+impl Control for Desk {
+    fn settings(&self) -> Settings {
+        match &self.changes {
+            Some(changes) => locked(changes).settings(),
+            None => Settings {
+                fixed: Some(
+                    "This command keeps its seeds, its scope and its budget: they are what it was asked. They \
+                     change with `turnstone crawl`."
+                        .to_owned(),
+                ),
+                ..Settings::default()
+            },
+        }
+    }
+
+    fn carry_out(&self, order: Order) -> Later<Result<String, Refused>> {
+        let (changes, orders) = (self.changes.clone(), self.orders.clone());
+        let directory = self.directory.clone();
+        Box::pin(async move {
+            let refused = |error: anyhow::Error| Refused(format!("{error:#}"));
+            let (config, given) = match &order {
+                Order::Pause {} => (None, Given::Pause),
+                Order::Resume {} => (None, Given::Resume),
+                Order::Stop {} => (None, Given::Stop),
+                Order::Seeds { .. } | Order::Scope { .. } | Order::Budgets { .. } => {
+                    let Some(changes) = &changes else {
+                        let what = "this command keeps its seeds, its scope and its budget";
+                        return Err(Refused(what.to_owned()));
+                    };
+                    let (config, given) = locked(changes).after(&order).map_err(refused)?;
+                    (Some(config), given)
+                }
+            };
+            let (done, came) = oneshot::channel();
+            let given = GivenOrder {
+                order: given,
+                note: serde_json::to_vec(&order).unwrap_or_default(),
+                done,
+            };
+            let ended = || Refused("the crawl has ended".to_owned());
+            orders.send(given).await.map_err(|_| ended())?;
+            let said = came.await.map_err(|_| ended())?.map_err(Refused)?;
+            if let (Some(config), Some(changes)) = (config, &changes) {
+                let written = config.write(&directory);
+                locked(changes).config = config;
+                written.map_err(|error| {
+                    Refused(format!("{said}; but the next run will not know: {error:#}"))
+                })?;
+            }
+            Ok(said)
+        })
+    }
+}
+
+fn locked(changes: &Mutex<Changes>) -> std::sync::MutexGuard<'_, Changes> {
+    // Whatever panicked, a configuration is replaced whole.
+    changes.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,148 @@
+//! Where a server listens, and the one beside a crawl that runs.
+
+use std::io::Write as _;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use turnstone_crawl::{GivenOrder, Make};
+use turnstone_frontier::Policy;
+use turnstone_server::{Gate, House};
+
+use super::Answering;
+use super::desk::{Changes, Desk};
+use crate::exit::Usage;
+
+/// The longest token file.
+const TOKEN_FILE_BYTES_MAX: u64 = 4096;
+/// Orders that wait.
+const ORDERS_MAX: usize = 16;
+
+/// A dashboard beside a crawl.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ListenOptions {
+    /// Show a dashboard while it runs, and take orders there: a port of this machine alone, or
+    /// ADDRESS:PORT; port 0 for any that is free
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// A file with the token that everybody must show; needed where others can reach ADDR
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    token_file: Option<PathBuf>,
+}
+
+impl ListenOptions {
+    /// Where to listen, if anywhere.
+    pub(crate) fn asked(&self) -> anyhow::Result<Option<Listen>> {
+        let listen = self.listen.as_deref();
+        listen
+            .map(|address| Listen::asked(address, self.token_file.as_deref()))
+            .transpose()
+    }
+}
+
+/// Where to listen, and what must be shown there.
+#[derive(Clone)]
+pub(crate) struct Listen {
+    address: SocketAddr,
+    token: Option<String>,
+}
+
+impl Listen {
+    /// Reads what was asked; refuses what would let everybody in.
+    pub(crate) fn asked(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
+        let wrong = || {
+            let what = format!(
+                "'{address}' is no port such as 7700, and no address such as 127.0.0.1:7700"
+            );
+            Usage::of("--listen", what)
+        };
+        let here = address.strip_prefix("localhost:").unwrap_or(address);
+        let address = match here.parse::<u16>() {
+            Ok(port) => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port),
+            Err(_) => here.parse().map_err(|_| wrong())?,
+        };
+        let token = token_file.map(read_token).transpose()?;
+        let listen = Self { address, token };
+        listen.gate()?;
+        Ok(listen)
+    }
+
+    pub(crate) fn gate(&self) -> anyhow::Result<Gate> {
+        let gate = Gate::new(self.address.ip(), self.token.as_deref());
+        Ok(gate.map_err(|error| Usage::of("--listen", error))?)
+    }
+
+    /// Takes the port. Must be called within the runtime.
+    pub(crate) fn bind(&self) -> anyhow::Result<TcpListener> {
+        turnstone_server::bind(self.address).map_err(|error| {
+            let what = match error.kind() {
+                std::io::ErrorKind::AddrInUse => {
+                    "another program listens there; give another port, or 0 for any that is free"
+                        .to_owned()
+                }
+                _ => error.to_string(),
+            };
+            Usage::of("--listen", format!("{}: {what}", self.address)).into()
+        })
+    }
+
+    /// Shows the crawl of this process from now on, until the task is ended.
+    pub(crate) fn beside(
+        &self,
+        directory: &Path,
+        changes: Option<Changes>,
+    ) -> anyhow::Result<(JoinHandle<()>, Desks)> {
+        let listener = self.bind()?;
+        let (orders, given) = mpsc::channel(ORDERS_MAX);
+        let make: Make<Box<dyn Policy>> = match &changes {
+            Some(changes) => changes.make(),
+            None => Box::new(|_| Err("this command keeps its plan".to_owned())),
+        };
+        let desk = Arc::new(Desk::new(directory.to_owned(), orders, changes));
+        let (gate, directory) = (self.gate()?, directory.to_owned());
+        let _ = writeln!(std::io::stderr(), "{}", said(&listener)?);
+        let server = tokio::spawn(async move {
+            // Reads the journal, which may be long; the crawl does not wait for it.
+            let open = || House::of_crawl(directory, Arc::new(Answering), gate, desk);
+            match tokio::task::spawn_blocking(open).await {
+                Ok(Ok(house)) => Arc::new(house).serve(listener).await,
+                Ok(Err(error)) => {
+                    let _ = writeln!(std::io::stderr(), "turnstone: no dashboard: {error}");
+                }
+                Err(_) => {}
+            }
+        });
+        Ok((server, Desks { given, make }))
+    }
+}
+
+/// The crawl's side of the desk at which orders are given.
+pub(crate) struct Desks {
+    pub(crate) given: mpsc::Receiver<GivenOrder>,
+    pub(crate) make: Make<Box<dyn Policy>>,
+}
+
+/// What is said of a server that listens.
+pub(crate) fn said(listener: &TcpListener) -> anyhow::Result<String> {
+    let address = listener.local_addr()?;
+    let shown = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => format!("this machine's name:{}", address.port()),
+        _ => address.to_string(),
+    };
+    Ok(format!("dashboard: http://{shown}/"))
+}
+
+fn read_token(file: &Path) -> anyhow::Result<String> {
+    let length = std::fs::metadata(file).with_context(|| file.display().to_string())?;
+    if length.len() > TOKEN_FILE_BYTES_MAX {
+        let what = format!("{}: too long for a token", file.display());
+        return Err(Usage::of("--token-file", what).into());
+    }
+    let token = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    Ok(token.trim().to_owned())
+}
