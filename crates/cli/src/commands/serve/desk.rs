@@ -99,7 +99,7 @@ impl Changes {
         let given = match order {
             Order::Budgets { .. } => Given::Until(plan.until),
             Order::Seeds { .. } => {
-                self.check(&seeds)?;
+                self.check(&config, &seeds)?;
                 let scope = Box::new(plan.scope);
                 Given::Replan { seeds, scope }
             }
@@ -112,11 +112,11 @@ impl Changes {
     }
 
     /// Refuses seeds as the start of a crawl would.
-    fn check(&self, seeds: &[Url]) -> anyhow::Result<()> {
+    fn check(&self, config: &Config, seeds: &[Url]) -> anyhow::Result<()> {
         if self.needs_contact {
             crawl::need_contact(seeds)?;
         }
-        live::refuse_proxy(seeds)?;
+        live::refuse_proxy(config, seeds)?;
         Ok(live::check_seeds(&self.guard, seeds)?)
     }
 }
