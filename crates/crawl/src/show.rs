@@ -52,7 +52,7 @@ impl<P: Policy> Asker<P> {
             bytes: tally.body_bytes,
             in_flight: open,
             queued: ranking.queued_count() as u64,
-            hosts: tally.hosts.iter().filter(|host| host.pages > 0).count() as u64,
+            hosts: index.hosts_met().count() as u64,
             statuses: tally.statuses,
             failed: index.count(PageState::Gone) + index.count(PageState::Refused),
             coverage: self.coverage(),

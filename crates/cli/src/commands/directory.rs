@@ -53,12 +53,17 @@ impl Directory {
     pub(crate) fn look(path: &Path) -> anyhow::Result<Self> {
         let holder = Lock::holder(path);
         let store = Store::look(path)?;
-        let config = match Config::read(path)? {
+        let asked_in = match store.index().shard() {
+            // A shard is in a folder of the folder of its crawl.
+            Some(_) => path.parent().and_then(Path::parent).unwrap_or(path),
+            None => path,
+        };
+        let config = match Config::read(asked_in)? {
             Some(config) => config,
             // Nothing was asked yet: pages came here by other ways than a crawl.
             None if store.index().seeds().is_empty() => Config::default(),
             None => {
-                let file = path.join(FILE);
+                let file = asked_in.join(FILE);
                 anyhow::bail!(
                     "{}: not there, and it says what the crawl is",
                     file.display()
@@ -136,18 +141,10 @@ impl Directory {
         Ok(seen.scheduler.coverage())
     }
 
-    /// What a running crawl said of itself a moment ago.
-    pub(crate) fn live(&self) -> Option<Value> {
-        self.holder.as_ref()?;
-        let path = self.path.join(STATUS_FILE);
-        let written = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
-        let age = SystemTime::now()
-            .duration_since(written)
-            .unwrap_or_default();
-        let text = fs::read_to_string(&path).ok().filter(|_| age <= LIVE_FOR)?;
-        serde_json::from_str(&text).ok()
+    /// The wall clock at which this crawl last changed, in milliseconds of 1970.
+    pub(crate) fn latest_ms(&self) -> u64 {
+        self.clock.seconds(self.store.index().latest()) * 1000
     }
-
     /// The crawl's time.
     pub(crate) fn now(&self) -> Tick {
         self.clock.now()
@@ -194,4 +191,15 @@ impl Directory {
         };
         Ok((class, said))
     }
+}
+
+/// What a crawl that runs in a directory said of itself a moment ago.
+pub(crate) fn live(directory: &Path) -> Option<Value> {
+    let path = directory.join(STATUS_FILE);
+    let written = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
+    let age = SystemTime::now()
+        .duration_since(written)
+        .unwrap_or_default();
+    let text = fs::read_to_string(&path).ok().filter(|_| age <= LIVE_FOR)?;
+    serde_json::from_str(&text).ok()
 }

@@ -26,6 +26,7 @@ mod refresh;
 mod report;
 mod revive;
 mod serve_web;
+mod shards;
 mod show;
 mod site;
 mod status;

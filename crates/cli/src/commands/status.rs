@@ -1,6 +1,6 @@
 //! `turnstone status DIR`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use turnstone_pagestore::PageState;
 use crate::commands::crawl::summary::{self, Proven};
 use crate::commands::directory::{Directory, Standing};
 use crate::commands::keep::slice;
+use crate::commands::shards::Whole;
 use crate::exit::Exit;
 use crate::lines::aligned;
 use crate::moment::utc;
@@ -27,16 +28,16 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let directory = Directory::look(&self.directory)?;
-        let seen = Moment::of(&directory)?;
+        let seen = Moment::of(&self.directory)?;
         output.result(&seen.json(), || seen.text())?;
         Ok(Exit::Done)
     }
 }
 
 /// A crawl at one moment.
-struct Moment<'a> {
-    directory: &'a Directory,
+struct Moment {
+    /// Of which there are several where it is cut into shards.
+    whole: Whole,
     standing: Standing,
     live: Option<Value>,
     proven: Option<Proven>,
@@ -46,17 +47,15 @@ struct Moment<'a> {
     slices: [Option<Value>; 2],
 }
 
-impl<'a> Moment<'a> {
-    fn of(directory: &'a Directory) -> anyhow::Result<Self> {
-        let live = directory.live();
+impl Moment {
+    fn of(path: &Path) -> anyhow::Result<Self> {
+        let whole = Whole::look(path)?;
+        let live = whole.live();
+        let directory = whole.first();
         let proven = match &live {
             // The running crawl knows, and what it knows costs nothing to read.
             Some(live) => live_proof(live, directory),
-            None => {
-                let folded = directory.fold()?;
-                let coverage = folded.and_then(|folded| folded.scheduler.coverage());
-                coverage.map(Proven::of)
-            }
+            None => whole.coverage()?.map(Proven::of),
         };
         let note = |kind: &str| -> anyhow::Result<Option<Value>> {
             let note = directory.store.note(kind)?;
@@ -71,12 +70,12 @@ impl<'a> Moment<'a> {
             note(SliceNote::PAST)?,
         ];
         Ok(Self {
-            standing: directory.standing()?,
+            standing: whole.standing()?,
             with_dead: match &live {
                 Some(_) => None,
-                None => directory.with_dead_links()?,
+                None => whole.with_dead_links()?,
             },
-            directory,
+            whole,
             live,
             proven,
             slices,
@@ -84,7 +83,7 @@ impl<'a> Moment<'a> {
     }
 
     fn json(&self) -> Value {
-        let index = self.directory.store.index();
+        let sessions = self.whole.first().store.index().sessions();
         let (state, stopped_by) = match &self.standing {
             Standing::Running => ("running", None),
             Standing::Stopped(why) => ("stopped", Some(why)),
@@ -92,35 +91,36 @@ impl<'a> Moment<'a> {
         };
         let states: Map<String, Value> = PageState::ALL
             .iter()
-            .map(|state| (state.name().to_owned(), json!(index.count(*state))))
+            .map(|state| (state.name().to_owned(), json!(self.whole.count(*state))))
             .collect();
         let mut document = json!({
-            "directory": self.directory.path.display().to_string(),
+            "directory": self.whole.path.display().to_string(),
+            "shards": self.whole.is_cut().then_some(self.whole.shards.len()),
             "state": state,
-            "holder": self.directory.holder,
+            "holder": self.whole.holder(),
             "stopped_by": stopped_by,
             "seconds": self.seconds(),
-            "question": self.directory.asked.name(),
-            "policy": self.directory.asked.spec.to_string(),
-            "known": index.known_count(),
-            "pages": index.had_count(),
+            "question": self.whole.first().asked.name(),
+            "policy": self.whole.first().asked.spec.to_string(),
+            "known": self.whole.known_count(),
+            "pages": self.whole.had_count(),
             "states": states,
-            "hosts": index.host_count(),
-            "sessions": index.sessions().len(),
-            "started": index.sessions().first().map(|first| utc(first.wall_ms)),
-            "last_change": self.directory.utc(index.latest()),
+            "hosts": self.whole.host_count(),
+            "sessions": sessions.len(),
+            "started": sessions.first().map(|first| utc(first.wall_ms)),
+            "last_change": utc(self.whole.latest_ms()),
             "live": self.live,
             "slice": self.slices[0],
             "slice_before": self.slices[1],
         });
-        summary::add_counts(&mut document, index.tally(), self.proven);
+        summary::add_counts(&mut document, &self.whole.tally(), self.proven);
         summary::add_dead(&mut document, self.with_dead);
         document
     }
 
     /// How long the last process took, or has taken so far.
     fn seconds(&self) -> f64 {
-        let index = self.directory.store.index();
+        let index = self.whole.first().store.index();
         let live = self.live.as_ref();
         let said = live.and_then(|live| live["running_seconds"].as_f64());
         said.unwrap_or_else(|| {
@@ -130,16 +130,15 @@ impl<'a> Moment<'a> {
     }
 
     fn text(&self) -> String {
-        let index = self.directory.store.index();
-        let tally = index.tally();
+        let tally = &self.whole.tally();
         let mut facts = vec![
             ("state", self.state()),
             (
                 "pages",
                 format!(
                     "{} stored of {} known",
-                    whole(index.had_count()),
-                    whole(index.known_count())
+                    whole(self.whole.had_count()),
+                    whole(self.whole.known_count())
                 ),
             ),
             ("", self.states()),
@@ -153,14 +152,11 @@ impl<'a> Moment<'a> {
                 ),
             ),
             ("answers", self.answers()),
-            (
-                "hosts",
-                whole(tally.hosts.iter().filter(|host| host.pages > 0).count() as u64),
-            ),
+            ("hosts", whole(self.whole.hosts_met())),
         ];
         if let Some(proven) = &self.proven {
             facts.push(("coverage", proven.bar()));
-            let confidence = self.directory.asked.confidence;
+            let confidence = self.whole.first().asked.confidence;
             let confidence = confidence.map(|level| level.number());
             facts.extend(proven.certificate(confidence).map(|line| ("", line)));
         }
@@ -177,13 +173,16 @@ impl<'a> Moment<'a> {
         if let Some(before) = before.as_ref().filter(|before| !same(before)) {
             facts.push(("slice before", slice::line(before)));
         }
-        let asked = &self.directory.asked;
+        let asked = &self.whole.first().asked;
         facts.push(("policy", format!("{} (for {})", asked.spec, asked.name())));
         facts.push(("sessions", self.sessions()));
-        facts.push(("last change", self.directory.utc(index.latest())));
+        if self.whole.is_cut() {
+            facts.push(("shards", self.whole.shards_text()));
+        }
+        facts.push(("last change", utc(self.whole.latest_ms())));
         format!(
             "{}\n{}\n{}",
-            self.directory.path.display(),
+            self.whole.path.display(),
             aligned(&facts),
             summary::classes(tally).text()
         )
@@ -192,7 +191,7 @@ impl<'a> Moment<'a> {
     fn state(&self) -> String {
         match &self.standing {
             Standing::Running => {
-                let holder = self.directory.holder.as_deref().unwrap_or_default();
+                let holder = self.whole.holder().unwrap_or_default();
                 let mut text = format!("running: {holder}");
                 if let Some(live) = &self.live {
                     let number = |key: &str| live[key].as_f64().unwrap_or(0.0);
@@ -220,17 +219,16 @@ impl<'a> Moment<'a> {
 
     /// How many pages are in which state, but for those stored.
     fn states(&self) -> String {
-        let index = self.directory.store.index();
         let others = PageState::ALL
             .iter()
-            .filter(|state| **state != PageState::Fetched && index.count(**state) > 0);
-        let counts = others.map(|state| format!("{} {}", whole(index.count(*state)), state.name()));
+            .map(|state| (*state, self.whole.count(*state)))
+            .filter(|(state, count)| *state != PageState::Fetched && *count > 0);
+        let counts = others.map(|(state, count)| format!("{} {}", whole(count), state.name()));
         counts.collect::<Vec<_>>().join(", ")
     }
 
     fn answers(&self) -> String {
-        let [other, informal, ok, moved, client, server] =
-            self.directory.store.index().tally().statuses;
+        let [other, informal, ok, moved, client, server] = self.whole.tally().statuses;
         format!(
             "2xx {}  3xx {}  4xx {}  5xx {}  other {}",
             whole(ok),
@@ -242,7 +240,7 @@ impl<'a> Moment<'a> {
     }
 
     fn sessions(&self) -> String {
-        let sessions = self.directory.store.index().sessions();
+        let sessions = self.whole.first().store.index().sessions();
         let first = sessions.first().map(|first| utc(first.wall_ms));
         format!(
             "{}, the first began {}",

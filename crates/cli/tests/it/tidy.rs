@@ -53,6 +53,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ledger",
             "questions",
             "crawl",
+            "cluster",
             "events",
             "deliver",
             "tables",

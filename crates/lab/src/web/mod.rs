@@ -83,6 +83,15 @@ pub enum WebError {
         /// The crawl directory.
         path: PathBuf,
     },
+    /// A crawl that is cut into shards.
+    #[error(
+        "{}: a crawl in shards is no recorded web yet; write its links with `turnstone export graph`, or its \
+         sites with `turnstone export history`, and name what that makes", path.display()
+    )]
+    InShards {
+        /// The crawl directory.
+        path: PathBuf,
+    },
     /// It has no page.
     #[error("{}: the web has no page", path.display())]
     Empty {
@@ -112,6 +121,10 @@ pub fn recognise(path: &Path) -> Result<WebKind, WebError> {
     };
     if path.join("store/journal").is_file() {
         return Ok(WebKind::CrawlDirectory(path.to_owned()));
+    }
+    if path.join("shards/0/store/journal").is_file() {
+        let path = path.to_owned();
+        return Err(WebError::InShards { path });
     }
     if path.is_dir() {
         let histories = histories_in(path)?;

@@ -14,12 +14,13 @@ use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::{Arm, Chance, PageId};
 use turnstone_lab::number::whole;
-use turnstone_pagestore::{PageState, Settled};
+use turnstone_pagestore::{PageState, Settled, Store};
 use turnstone_policy::Question;
 
 use self::past::Past;
 use self::rank::RankParts;
 use crate::commands::directory::Directory;
+use crate::commands::shards;
 use crate::exit::{Exit, Usage};
 use crate::lines::aligned;
 use crate::output::Output;
@@ -44,7 +45,6 @@ pub(crate) struct Why {
 
 impl Why {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let directory = Directory::look(&self.directory)?;
         let mut url = parse(&self.url, &UrlLimits::default()).map_err(|error| {
             let what = format!(
                 "{}: {error}; give a URL like https://example.org/",
@@ -53,6 +53,8 @@ impl Why {
             Usage::of("URL", what)
         })?;
         url.set_fragment(None);
+        let folder = shards::folder_of(&self.directory, &url)?;
+        let directory = Directory::look(&folder)?;
         let key = canonical_key(&url, &directory.plan.keys);
         let key = directory.store.keyer().key(&key);
         let Some(page) = directory.store.index().find(key) else {
@@ -61,7 +63,15 @@ impl Why {
             return Ok(Exit::Done);
         };
         let progress = Progress::busy("reading the journal");
-        let told = Told::of(&directory, page)?;
+        let mut told = Told::of(&directory, page)?;
+        for other in shards::folders(&self.directory)? {
+            if other != folder {
+                let store = Store::look(&other)?;
+                if let Some(page) = store.index().find(key) {
+                    told.past.linked_from_others(Past::of(&store, page)?);
+                }
+            }
+        }
         drop(progress);
         output.result(&told.json(&directory), || told.text(&directory))?;
         Ok(Exit::Done)
