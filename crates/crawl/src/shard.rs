@@ -318,6 +318,13 @@ impl<P: Policy> Asker<P> {
         }
     }
 
+    /// Requests sent: by all shards together, where this is one.
+    pub(crate) fn requests_of_all(&self) -> u64 {
+        let own = self.spent().requests;
+        let all = self.member.as_ref().and_then(|it| it.joint().spent());
+        all.map_or(own, |all| all.requests)
+    }
+
     /// The end of one shard is that of all, and the other way round.
     pub(crate) fn share_end(&mut self) {
         if let Some(member) = &self.member {

@@ -68,13 +68,14 @@ impl<P: Policy> Asker<P> {
 
     /// Notes what is proven after how many requests, for the report.
     pub(crate) fn note_coverage(&mut self) {
-        let Some(coverage) = self.ledger.coverage() else {
+        // Of several shards each tells of all.
+        let Some(coverage) = self.coverage() else {
             return;
         };
         let requests = self.ledger.index().tally().requests;
         self.noted_requests = requests;
         let note = CoverageNote {
-            requests,
+            requests: self.requests_of_all(),
             guaranteed: coverage.guaranteed,
             stuck: coverage.stuck,
         };

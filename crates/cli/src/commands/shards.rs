@@ -7,9 +7,10 @@ use serde_json::Value;
 use turnstone_cluster::shard::Cut;
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::site_of;
-use turnstone_frontier::{Coverage, HostId};
+use turnstone_frontier::{Coverage, HostId, Policy, Scheduler};
 use turnstone_lab::number::whole;
-use turnstone_pagestore::{Index, PageState, Store, Tally};
+use turnstone_ledger::Folded;
+use turnstone_pagestore::{Index, PageState, Store, Tally, shard_folders};
 
 use super::directory::{Directory, Standing, live};
 use crate::exit::Usage;
@@ -19,22 +20,14 @@ pub(crate) const FOLDER: &str = "shards";
 
 /// The folders of the shards of a crawl, in order; none for a crawl in one piece, or where there is no crawl.
 pub(crate) fn folders(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let whole = directory.join(FOLDER);
-    let mut folders = Vec::new();
-    loop {
-        let folder = whole.join(folders.len().to_string());
-        match folder.join("store/journal").try_exists() {
-            Ok(true) => folders.push(folder),
-            Ok(false) if folders.is_empty() && folder.exists() => {
-                anyhow::bail!(
-                    "{}: the journal of this shard is missing; put it back, the others cannot go on without",
-                    folder.display()
-                );
-            }
-            // Nobody can be in a file.
-            Ok(false) | Err(_) => return Ok(folders),
-        }
-    }
+    let folders = shard_folders(directory);
+    let first = directory.join(FOLDER).join("0");
+    anyhow::ensure!(
+        !folders.is_empty() || !first.exists(),
+        "{}: the journal of this shard is missing; put it back, the others cannot go on without",
+        first.display()
+    );
+    Ok(folders)
 }
 
 /// The folder in which the page of a URL is: that of its shard, or the directory of a crawl in one piece.
@@ -157,22 +150,20 @@ impl Whole {
 
     /// What is proven, as the journals say; nothing where nothing is.
     pub(crate) fn coverage(&self) -> anyhow::Result<Option<Coverage>> {
+        let folded = self.shards.iter().map(Directory::fold);
+        let folded = folded.collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(self.coverage_of(&folded))
+    }
+
+    /// The same, of journals that are folded.
+    pub(crate) fn coverage_of<P: Policy>(&self, folded: &[Option<Folded<P>>]) -> Option<Coverage> {
+        let all = || folded.iter().flatten().map(|folded| &folded.scheduler);
+        let first = all().find_map(Scheduler::coverage)?;
         if !self.is_cut() {
-            let folded = self.first().fold()?;
-            return Ok(folded.and_then(|folded| folded.scheduler.coverage()));
+            return Some(first);
         }
-        let mut masses = Vec::new();
-        let mut goal = None;
-        for shard in &self.shards {
-            let folded = shard.fold()?;
-            let coverage = folded
-                .as_ref()
-                .and_then(|folded| folded.scheduler.coverage());
-            goal = goal.or(coverage.map(|coverage| coverage.goal));
-            let account = folded.as_ref().and_then(|folded| folded.scheduler.shard());
-            masses.extend(account.map(|account| account.masses()));
-        }
-        Ok(goal.map(|goal| Coverage::of_shards(masses, goal)))
+        let masses = all().filter_map(|scheduler| Some(scheduler.shard()?.masses()));
+        Some(Coverage::of_shards(masses, first.goal))
     }
 
     /// The same with links to dead pages counted; of shards nobody can say.

@@ -304,7 +304,10 @@ fn stored_at(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result
     let same_as = facts.duplicate_of.filter(|other| *other != page);
     let settings = turnstone_pagestore::warc::Settings::new("crawl", [0; 16]);
     Ok(Some(StoredAt {
-        file: settings.file_name(capture.file),
+        file: match directory.store.index().shard() {
+            Some((shard, _)) => format!("shards/{shard}/warc/{}", settings.file_name(capture.file)),
+            None => settings.file_name(capture.file),
+        },
         offset: capture.offset,
         length: capture.length,
         same_as: same_as.map(|other| directory.url(other)).transpose()?,

@@ -314,3 +314,101 @@ fn what_cannot_be_cut_is_refused_in_one_line() {
         ran.err
     );
 }
+
+#[test]
+fn commands_that_look_see_one_crawl() {
+    let town = Town::open(TOWN);
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| {
+        let ran = turnstone(folder.path(), arguments);
+        assert_eq!(ran.code, 0, "{arguments}: {}{}", ran.out, ran.err);
+        ran.out
+    };
+    let json = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&run(&format!("{arguments} --json"))).unwrap()
+    };
+    let asked = format!("crawl {} {ALL}", town.arguments());
+    run(&format!("{asked} -o one"));
+    run(&format!("{asked} -o cut --shards 3"));
+    // What is the same of both: everything but the order in which pages came.
+    let told = |crawl: &str| {
+        let status = json(&format!("status {crawl}"));
+        let keys = ["pages", "known", "state", "stopped_by", "policy", "classes"];
+        let mut told: Vec<String> = keys.map(|key| status[key].to_string()).to_vec();
+        for state in ["fetched", "gone", "refused", "moved", "waiting", "away"] {
+            told.push(format!("{state} {}", status["states"][state]));
+        }
+        let rows = |table: &str, columns: &[&str]| -> BTreeSet<String> {
+            run(&format!("export {table} {crawl} -o {crawl}-{table}.jsonl"));
+            let text = fs::read_to_string(folder.path().join(format!("{crawl}-{table}.jsonl")));
+            let row = |line: &str| {
+                let row: serde_json::Value = serde_json::from_str(line).unwrap();
+                columns
+                    .iter()
+                    .map(|column| row[*column].to_string() + " ")
+                    .collect()
+            };
+            text.unwrap().lines().map(row).collect()
+        };
+        told.extend(rows(
+            "pages",
+            &["url", "state", "class", "links", "moved_to"],
+        ));
+        told.extend(rows("links", &["source_url", "target_url"]));
+        told.extend(rows("events", &["url", "kind"]));
+        told.extend(rows("captures", &["url", "fetch_status"]));
+        let graph = json(&format!("info {crawl}"));
+        told.push(format!("{} {}", graph["pages"], graph["links"]));
+        let page = format!("{}/p/3", town.server.origin(2));
+        let why = json(&format!("why {crawl} {page}"));
+        told.extend(["state", "linked_from_count", "class"].map(|key| why[key].to_string()));
+        told.push(run(&format!("show {crawl} {page} --text")));
+        let histories = json(&format!("export history {crawl} -o {crawl}-histories"));
+        told.push(histories["histories"].as_array().unwrap().len().to_string());
+        run(&format!("report {crawl}"));
+        let report = fs::read_to_string(folder.path().join(crawl).join("reports/crawl.html"));
+        told.push(report.unwrap().matches("<svg").count().to_string());
+        told
+    };
+    assert_eq!(told("cut"), told("one"));
+    let lines = run("events cut --json");
+    let event = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+    let events: Vec<serde_json::Value> = lines.lines().map(event).collect();
+    let ids: BTreeSet<&str> = events.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), events.len(), "ids are of one shard each");
+    let times: Vec<String> = events.iter().map(|it| it["time"].to_string()).collect();
+    assert!(times.is_sorted(), "oldest first");
+
+    // The audit fails only for the goal, which is everything here.
+    let ran = turnstone(folder.path(), "audit cut --json");
+    let audit: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(audit["difference"], 0, "{audit}");
+    assert_eq!(audit["transfers_under_way"], 0, "{audit}");
+    assert!(
+        audit["guaranteed"].as_f64().unwrap() > 1.0 - 1e-5,
+        "{audit}"
+    );
+    let moment = run("events cut --since 1d");
+    assert_eq!(moment.lines().count(), events.len());
+    let ran = turnstone(folder.path(), "events cut --since 17");
+    assert_eq!(
+        (ran.code, ran.err.contains("position")),
+        (2, true),
+        "{}",
+        ran.err
+    );
+    // A journal of another crawl is not taken for one of this.
+    run(&format!("{asked} -o other --shards 3"));
+    for (from, to) in [("cut/shards/1", "kept"), ("other/shards/1", "cut/shards/1")] {
+        fs::rename(folder.path().join(from), folder.path().join(to)).unwrap();
+    }
+    let ran = turnstone(folder.path(), &format!("{asked} -o cut"));
+    assert_eq!(
+        (ran.code, ran.err.contains("another crawl")),
+        (1, true),
+        "{}",
+        ran.err
+    );
+    let ran = turnstone(folder.path(), "audit cut");
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+}
