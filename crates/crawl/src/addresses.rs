@@ -15,6 +15,7 @@ impl<P: Policy> Asker<P> {
     /// Takes in the addresses of a host: it is asked as one with those met there before.
     pub(crate) fn found_at(&mut self, host: HostId, addresses: &[IpAddr]) {
         self.looked_up.insert(host);
+        self.found_place(host, addresses);
         for address in addresses {
             let bytes = match address {
                 IpAddr::V4(address) => address.octets().to_vec(),

@@ -124,6 +124,11 @@ pub enum Slot {
     Page,
     /// Its own, to be closed afterwards.
     Own,
+    /// The same, for another shard.
+    Of {
+        /// Which.
+        shard: usize,
+    },
 }
 
 /// A robots.txt to be asked for at another host than its own, when that host is free.
@@ -132,6 +137,19 @@ pub(crate) struct Errand {
     pub(crate) authority: String,
     pub(crate) url: Url,
     pub(crate) host: HostId,
+    /// The shard that it is for, and the longest body that it permits; nothing for this one.
+    pub(crate) of: Option<(usize, usize)>,
+}
+
+impl Errand {
+    pub(crate) fn own(authority: String, url: Url, host: HostId) -> Self {
+        Self {
+            authority,
+            url,
+            host,
+            of: None,
+        }
+    }
 }
 
 impl<P: Policy> Asker<P> {
@@ -181,9 +199,7 @@ impl<P: Policy> Asker<P> {
             return Ok(());
         }
         if let Err(until) = self.host_allows(host) {
-            self.visit(host, Visit::Spared);
-            self.hold(host, until);
-            return self.give_back(page, "", String::new());
+            return self.postpone(page, host, until);
         }
         if let Some(max) = self.plan.host_pages_max
             && !self.ledger.index().is_stored(page)
@@ -215,9 +231,12 @@ impl<P: Policy> Asker<P> {
             Permission::Asking => self.robots.wait(&authority, page),
             Permission::Ask(first) => {
                 let body_bytes_max = robots_bytes_max(body_bytes_max);
-                self.ask_robots((page, host), authority, &first, body_bytes_max);
+                self.ask_robots((page, host), authority, &first, body_bytes_max)?;
             }
             Permission::Granted { delay } => {
+                if let Err(until) = self.ask_place(host, self.due(delay)) {
+                    return self.postpone(page, host, until);
+                }
                 let delay_ms = self.wanted_delay(host, delay);
                 if self.survey.is_some() {
                     return self.survey_ask((page, host), url, delay_ms);
@@ -226,6 +245,7 @@ impl<P: Policy> Asker<P> {
                 if !self.ledger.index().is_stored(page)
                     && let Some(refusal) = self.trap(host, &url, now_s)
                 {
+                    self.leave_place(host);
                     self.refuse(page, host, "trap", refusal);
                     return Ok(());
                 }
@@ -294,24 +314,20 @@ impl<P: Policy> Asker<P> {
         authority: String,
         first: &str,
         body_bytes_max: usize,
-    ) {
+    ) -> Result<(), AskError> {
         let Ok(url) = Url::parse(first) else {
             self.refuse(page, host, "url", "its robots.txt has no URL".into());
-            return;
+            return Ok(());
         };
+        let of = self.ledger.host(self.now, host_of(&url));
+        let scheduler = self.ledger.scheduler();
+        let here = scheduler.unit(of) == scheduler.unit(host);
+        if here && let Err(until) = self.ask_place(of, self.plan.politeness.delay_ms) {
+            return self.postpone(page, host, until);
+        }
         self.robots.asking(&authority);
         self.robots.wait(&authority, page);
-        let of = self.ledger.host(self.now, host_of(&url));
-        if self.ledger.index().away(of).is_some() {
-            self.robots.not_asking(&authority);
-            for page in self.robots.waited(&authority) {
-                let why = "its robots.txt is at a host of another shard".to_owned();
-                self.refuse(page, host, "robots", why);
-            }
-            return;
-        }
-        let scheduler = self.ledger.scheduler();
-        if scheduler.unit(of) == scheduler.unit(host) {
+        if here {
             let spacing = self.spacing(of, self.plan.politeness.delay_ms);
             self.opens(of);
             self.jobs.push(Job::Robots {
@@ -323,12 +339,9 @@ impl<P: Policy> Asker<P> {
                 spacing,
             });
         } else {
-            self.errands.push(Errand {
-                authority,
-                url,
-                host: of,
-            });
+            self.errands.push(Errand::own(authority, url, of));
         }
+        Ok(())
     }
 
     /// Why a page is not to be asked for although it waits: it leads nowhere by its URL alone, or
@@ -411,6 +424,13 @@ impl<P: Policy> Asker<P> {
         self.settle(page, Settled::Failed(Fault::Refused), &[], facts);
     }
 
+    /// The page just handed out is not asked for now: its host may be asked again at a tick.
+    fn postpone(&mut self, page: PageId, host: HostId, until: Tick) -> Result<(), AskError> {
+        self.visit(host, Visit::Spared);
+        self.hold(host, until);
+        self.give_back(page, "", String::new())
+    }
+
     /// The page will be handed out again, at the rank it has.
     pub(crate) fn give_back(
         &mut self,
@@ -438,15 +458,26 @@ impl<P: Policy> Asker<P> {
     pub(crate) fn run_errands(&mut self) {
         let mut at = 0;
         while at < self.errands.len() {
-            let host = self.errands[at].host;
-            let (Allowance::Send { body_bytes_max }, true) = (
-                self.allows(self.may_send()),
-                self.ledger.scheduler().is_free(host, self.now),
-            ) else {
+            let Errand { host, of, .. } = self.errands[at];
+            let allowed = match of {
+                // Whoever lent it has what it needs.
+                Some(_) => Allowance::Send { body_bytes_max: 0 },
+                None => self.allows(self.may_send()),
+            };
+            let (Allowance::Send { body_bytes_max }, true) =
+                (allowed, self.ledger.scheduler().is_free(host, self.now))
+            else {
                 at += 1;
                 continue;
             };
-            if let Err(until) = self.host_allows(host) {
+            if self.ledger.index().away(host).is_some() {
+                let errand = self.errands.remove(at);
+                self.lend(errand, robots_bytes_max(body_bytes_max));
+                continue;
+            }
+            let allowed = self.host_allows(host);
+            let delay_ms = self.plan.politeness.delay_ms;
+            if let Err(until) = allowed.and_then(|()| self.ask_place(host, delay_ms)) {
                 self.hold(host, until);
                 at += 1;
                 continue;
@@ -459,8 +490,8 @@ impl<P: Policy> Asker<P> {
                 authority,
                 url,
                 host,
-                slot: Slot::Own,
-                body_bytes_max: robots_bytes_max(body_bytes_max),
+                slot: of.map_or(Slot::Own, |(shard, _)| Slot::Of { shard }),
+                body_bytes_max: of.map_or(robots_bytes_max(body_bytes_max), |(_, max)| max),
                 spacing,
             });
         }
@@ -468,7 +499,11 @@ impl<P: Policy> Asker<P> {
 
     /// Gives back the pages whose errands will not be run any more, since the crawl ends.
     pub(crate) fn drop_errands(&mut self) -> Result<(), AskError> {
-        for Errand { authority, .. } in std::mem::take(&mut self.errands) {
+        for Errand { authority, of, .. } in std::mem::take(&mut self.errands) {
+            if let Some((shard, _)) = of {
+                self.give_back_errand(shard, authority, None);
+                continue;
+            }
             self.robots.not_asking(&authority);
             for page in self.robots.waited(&authority) {
                 self.give_back(page, "", String::new())?;

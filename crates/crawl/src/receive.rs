@@ -11,6 +11,7 @@ use turnstone_pagestore::{Entry, Facts, Key, Mood, NewPage, Settled};
 
 use crate::asker::{AskError, Asker};
 use crate::hand_out::{Errand, ROBOTS_BYTES_MAX, Slot};
+use crate::lent::Lent;
 use crate::mood;
 use crate::page;
 use crate::verdict::{self, Answered, Judged};
@@ -47,6 +48,15 @@ pub enum Report {
     Page(page::Report),
     /// A transfer of another shard.
     Transfer(Vec<u8>),
+    /// A robots.txt of another shard's authority, at a host of this one.
+    Lent(Lent),
+    /// What came of one that was lent to another shard; nothing if it was not asked for.
+    Returned {
+        /// Whose it is.
+        authority: String,
+        /// What came.
+        result: Option<Box<Result<Response, FetchError>>>,
+    },
     /// A random sibling of a page.
     Sibling {
         /// The host that was asked.
@@ -61,6 +71,13 @@ pub enum Report {
 impl<P: Policy> Asker<P> {
     /// Takes in one report.
     pub fn receive(&mut self, report: Report) -> Result<(), AskError> {
+        let taken = self.take_in(report);
+        // How long its host rests is known now.
+        self.free_places();
+        taken
+    }
+
+    fn take_in(&mut self, report: Report) -> Result<(), AskError> {
         match report {
             Report::Resolved { page, host, result } => self.resolved(page, host, result),
             Report::Robots {
@@ -76,6 +93,11 @@ impl<P: Policy> Asker<P> {
             }
             Report::Page(report) => self.page_came(report),
             Report::Transfer(bytes) => self.transferred(&bytes),
+            Report::Lent(lent) => {
+                self.borrow(lent);
+                Ok(())
+            }
+            Report::Returned { authority, result } => self.returned(&authority, result),
             Report::Sibling {
                 host,
                 directory,
@@ -107,10 +129,6 @@ impl<P: Policy> Asker<P> {
         (host, slot, sent): (HostId, Slot, Option<Tick>),
         result: Result<Response, FetchError>,
     ) -> Result<(), AskError> {
-        let requests = match &result {
-            Ok(response) => response.requests_sent,
-            Err(error) => error.requests_sent,
-        };
         self.closes(host);
         // Before the visit closes: a process that dies in between must know how long the host rests.
         let own = self.ledger.index().find_host(&host_of_authority(authority));
@@ -120,16 +138,36 @@ impl<P: Policy> Asker<P> {
             self.due_of_host(host)?
         };
         self.rest_since(host, sent, rest);
-        if slot == Slot::Own {
+        if slot != Slot::Page {
             self.visit(host, Visit::Closed);
         }
+        if let Slot::Of { shard } = slot {
+            self.give_back_errand(shard, authority.to_owned(), Some(result));
+            return Ok(());
+        }
         self.trouble = result.as_ref().err().map(ToString::to_string);
+        self.robots_answered(authority, Some((host, sent)), &result)
+    }
+
+    /// Takes in what came of a request for a robots.txt; where another shard asked for it, its host is that
+    /// shard's.
+    pub(crate) fn robots_answered(
+        &mut self,
+        authority: &str,
+        asked: Option<(HostId, Option<Tick>)>,
+        result: &Result<Response, FetchError>,
+    ) -> Result<(), AskError> {
+        let requests = match result {
+            Ok(response) => response.requests_sent,
+            Err(error) => error.requests_sent,
+        };
+        let own = self.ledger.index().find_host(&host_of_authority(authority));
         let now_s = self.now_s();
-        let body_bytes = match &result {
+        let body_bytes = match result {
             Ok(response) => response.body.len() as u64,
             Err(_) => 0,
         };
-        if let Err(error) = &result
+        if let Err(error) = result
             && let (Judged::Failed(Fault::Refused), None) = verdict::of_error(error)
             && self.robots.is_at_home(authority)
         {
@@ -140,30 +178,32 @@ impl<P: Policy> Asker<P> {
             }
             return Ok(());
         }
-        let met = match &result {
+        let met = match result {
             Ok(response) if response.status >= 500 || response.status == 429 => {
                 Some(format!("its robots.txt answers {}", response.status))
             }
             Ok(_) => None,
             Err(error) => Some(error.detail.clone()),
         };
-        match met {
-            Some(met) => self.heard(host, Mood::Unreachable, &met),
-            None => self.heard(host, Mood::Good, ""),
+        match (asked, met) {
+            (Some((host, _)), Some(met)) => self.heard(host, Mood::Unreachable, &met),
+            (Some((host, _)), None) => self.heard(host, Mood::Good, ""),
+            (None, _) => {}
         }
         let (record, next) = if result.as_ref().is_ok_and(is_cut_short) {
             (self.robots.unanswered(authority), None)
         } else {
-            self.robots
-                .answered(authority, &result, &self.limits, now_s)
+            self.robots.answered(authority, result, &self.limits, now_s)
         };
         // The page that waited is the next request: what the rules want holds for it already. When its
         // host was asked last is not known if they came from elsewhere.
         let due = self.due(self.robots.crawl_delay(authority, now_s));
-        match own {
-            Some(own) if own == host => self.rest_since(host, sent, due),
-            Some(own) if due > self.plan.politeness.delay_ms => self.rest_since(own, None, due),
-            Some(_) | None => {}
+        match (own, asked) {
+            (Some(own), Some((host, sent))) if own == host => self.rest_since(host, sent, due),
+            (Some(own), _) if due > self.plan.politeness.delay_ms => {
+                self.rest_since(own, None, due);
+            }
+            (Some(_) | None, _) => {}
         }
         let entry = Entry::Robots {
             authority,
@@ -187,14 +227,6 @@ impl<P: Policy> Asker<P> {
     /// A robots.txt that is elsewhere: asked for at that host, when it is free.
     fn follow_robots(&mut self, authority: &str, url: Url) -> Result<(), AskError> {
         let host = self.ledger.host(self.now, host_of(&url));
-        if self.ledger.index().away(host).is_some() {
-            // Another shard asks that host: the page that is handed out next says so.
-            self.robots.not_asking(authority);
-            for page in self.robots.waited(authority) {
-                self.give_back(page, "", String::new())?;
-            }
-            return Ok(());
-        }
         // Within its own host, or its address, the slots of waiting pages would never become free: they
         // go back, and the next one handed out asks where the redirect points.
         let from = self.ledger.index().find_host(&host_of_authority(authority));
@@ -207,11 +239,8 @@ impl<P: Policy> Asker<P> {
             }
             return Ok(());
         }
-        self.errands.push(Errand {
-            authority: authority.to_owned(),
-            url,
-            host,
-        });
+        self.errands
+            .push(Errand::own(authority.to_owned(), url, host));
         Ok(())
     }
 

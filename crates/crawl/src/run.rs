@@ -129,7 +129,7 @@ pub struct Summary {
 /// A crawl under way.
 pub struct Crawl<P> {
     pub(crate) asker: Asker<P>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     context: Arc<Context>,
     archive: Option<warc::Writer>,
     reports: mpsc::UnboundedReceiver<Report>,
@@ -410,8 +410,11 @@ impl<P: Policy> Crawl<P> {
         if told { Err(why) } else { Ok(()) }
     }
 
-    /// Sends the requests whose hand-outs are written now.
+    /// Sends the requests whose hand-outs are written now, and what other shards are told.
     fn send(&mut self) {
+        if let (Some(post), Some(member)) = (&self.post, &mut self.asker.member) {
+            post.put(std::mem::take(&mut member.letters));
+        }
         for job in self.asker.take_jobs() {
             let (context, told) = (self.context.clone(), self.told.clone());
             tokio::spawn(async move {

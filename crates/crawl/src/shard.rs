@@ -8,20 +8,22 @@
 //! Nothing that a kill must not lose is kept here: what was sent and received stands in the journals, and
 //! [`join`] works out from both what is still to be carried.
 //!
-//! Not here: hosts of several shards at one address, which would be asked by several at once. Whoever cuts a
-//! crawl must not promise rests per address.
+//! Hosts of several shards at one address are asked one at a time ([`Places`]); connections are shared too,
+//! so that a crawl of many shards opens no more than one in one piece.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
 use turnstone_cluster::Shard;
 use turnstone_cluster::channel::Admission;
 use turnstone_fetch::traps;
-use turnstone_frontier::{Coverage, Policy, Tick};
+use turnstone_frontier::{Coverage, HostId, Policy, Tick};
 use turnstone_ledger::{Allowance, CrossError, Joint, Ledger, LedgerError, Spent, Standing};
 use turnstone_pagestore::{Position, StoreError};
 
 use crate::asker::{AskError, Asker, Turned};
+use crate::places::Places;
 use crate::receive::Report;
 use crate::run::{Crawl, CrawlError};
 
@@ -34,15 +36,52 @@ const ASK_AGAIN_MS: u64 = 20;
 
 /// The place of a shard among the others.
 pub(crate) struct Member {
-    shard: usize,
+    pub(crate) shard: usize,
     joint: Arc<Mutex<Joint>>,
     sent: Tick,
+    /// What others are told that is no transfer, by shard.
+    pub(crate) letters: Vec<(usize, Report)>,
+    /// Who is where, if hosts at one address are asked as one.
+    places: Option<Arc<Mutex<Places>>>,
+    time: CommonTime,
+    /// Whose requests ended, while it is worked out how long they rest.
+    ended: Vec<HostId>,
 }
 
 impl Member {
     fn joint(&self) -> MutexGuard<'_, Joint> {
         // Whatever panicked, the statements are whole.
         self.joint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn places(&self) -> Option<MutexGuard<'_, Places>> {
+        let places = self.places.as_ref()?;
+        Some(places.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// From the ticks of a shard to those that all shards of the process count, and back: each clock goes on from
+/// its own journal.
+#[derive(Clone, Copy, Debug)]
+struct CommonTime {
+    /// This shard's tick when the common time began.
+    began: Tick,
+    /// How far two clocks may be apart, for they cannot be read at once.
+    slack: u64,
+}
+
+impl CommonTime {
+    fn of(self, tick: Tick) -> u64 {
+        tick.0.saturating_sub(self.began.0)
+    }
+
+    /// Others rest this long: never shorter.
+    fn rest(self, until: Tick) -> u64 {
+        self.of(until).saturating_add(self.slack)
+    }
+
+    fn tick(self, common: u64) -> Tick {
+        self.began.plus(common)
     }
 }
 
@@ -73,6 +112,18 @@ impl Post {
             }
         }
         Ok(())
+    }
+
+    /// Puts letters into the others' mailboxes.
+    pub(crate) fn put(&self, letters: Vec<(usize, Report)>) {
+        for (to, letter) in letters {
+            // Whoever listens no more has ended, and so will this one.
+            if let Err(unread) = self.mailboxes[to].send(letter)
+                && let Report::Lent(lent) = unread.0
+            {
+                let _ = self.mailboxes[self.me].send(lent.undone());
+            }
+        }
     }
 
     /// Whether something was sent that is not durable yet.
@@ -111,7 +162,33 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
                 .map_err(refused)?;
         }
     }
-    let joint = Arc::new(Mutex::new(Joint::new(count)));
+    let Some(first) = crawls.first() else {
+        return Ok(());
+    };
+    let joint = Joint::new(count, first.asker.plan.connections);
+    let joint = Arc::new(Mutex::new(joint));
+    let before = first.clock.now();
+    let began: Vec<Tick> = crawls.iter().map(|crawl| crawl.clock.now()).collect();
+    // A tick for each of the two that are rounded.
+    let slack = first.clock.now().0 - before.0 + 2;
+    let times = began.into_iter().map(|began| CommonTime { began, slack });
+    let times: Vec<CommonTime> = times.collect();
+    let mut places = Places::default();
+    for (shard, (crawl, time)) in crawls.iter().zip(&times).enumerate() {
+        for (address, host) in crawl.asker.ledger.addresses() {
+            let until = crawl.asker.ledger.scheduler().rests_until(host);
+            if until > time.began
+                && let Some(address) = ip(address)
+            {
+                places.rests(shard, address, time.rest(until));
+            }
+        }
+    }
+    let places = first
+        .asker
+        .plan
+        .per_address
+        .then(|| Arc::new(Mutex::new(places)));
     let mailboxes: Vec<_> = crawls.iter().map(Crawl::mailbox).collect();
     let applied = |crawl: &Crawl<P>, from: usize| {
         let crossings = crawl.asker.ledger.crossings();
@@ -130,13 +207,69 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
             shard: index,
             joint: joint.clone(),
             sent: Tick(0),
+            letters: Vec::new(),
+            places: places.clone(),
+            time: times[index],
+            ended: Vec::new(),
         });
         crawl.asker.stand(false, false);
     }
     Ok(())
 }
 
+/// An address as the journal has it.
+fn ip(bytes: &[u8]) -> Option<IpAddr> {
+    match bytes.len() {
+        4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
+        _ => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
+    }
+}
+
 impl<P: Policy> Asker<P> {
+    /// Whether a request may be sent to a host, for all that other shards do at its address; else when to ask
+    /// again. From then on it counts as open.
+    pub(crate) fn ask_place(&mut self, host: HostId, delay_ms: u64) -> Result<(), Tick> {
+        let Some(member) = &self.member else {
+            return Ok(());
+        };
+        let Some(mut places) = member.places() else {
+            return Ok(());
+        };
+        let now = member.time.of(self.now);
+        let asked = places.ask(member.shard, host, now, delay_ms);
+        asked.map_err(|until| member.time.tick(until).max(self.now.plus(1)))
+    }
+
+    /// A request ended, or is not sent after all: its place is free once the report is taken in.
+    pub(crate) fn leave_place(&mut self, host: HostId) {
+        if let Some(member) = self.member.as_mut().filter(|it| it.places.is_some()) {
+            member.ended.push(host);
+        }
+    }
+
+    /// Frees the places of requests that ended, for when their hosts have rested.
+    pub(crate) fn free_places(&mut self) {
+        let Some(member) = &mut self.member else {
+            return;
+        };
+        for host in std::mem::take(&mut member.ended) {
+            let until = self.ledger.scheduler().rests_until(host);
+            let until = member.time.rest(until);
+            if let Some(mut places) = member.places() {
+                places.closed(member.shard, host, until);
+            }
+        }
+    }
+
+    /// A host was met at addresses.
+    pub(crate) fn found_place(&self, host: HostId, addresses: &[IpAddr]) {
+        if let Some(member) = &self.member
+            && let Some(mut places) = member.places()
+        {
+            places.found(member.shard, host, addresses);
+        }
+    }
+
     /// Whether one more page may be handed out.
     pub(crate) fn may_hand_out(&self) -> Allowance {
         let (own, budget) = (self.spent(), &self.budget);
@@ -183,6 +316,13 @@ impl<P: Policy> Asker<P> {
                 ..Coverage::default()
             })),
         }
+    }
+
+    /// Requests sent: by all shards together, where this is one.
+    pub(crate) fn requests_of_all(&self) -> u64 {
+        let own = self.spent().requests;
+        let all = self.member.as_ref().and_then(|it| it.joint().spent());
+        all.map_or(own, |all| all.requests)
     }
 
     /// The end of one shard is that of all, and the other way round.

@@ -52,7 +52,7 @@ impl<P: Policy> Asker<P> {
             bytes: tally.body_bytes,
             in_flight: open,
             queued: ranking.queued_count() as u64,
-            hosts: tally.hosts.iter().filter(|host| host.pages > 0).count() as u64,
+            hosts: index.hosts_met().count() as u64,
             statuses: tally.statuses,
             failed: index.count(PageState::Gone) + index.count(PageState::Refused),
             coverage: self.coverage(),
@@ -68,13 +68,14 @@ impl<P: Policy> Asker<P> {
 
     /// Notes what is proven after how many requests, for the report.
     pub(crate) fn note_coverage(&mut self) {
-        let Some(coverage) = self.ledger.coverage() else {
+        // Of several shards each tells of all.
+        let Some(coverage) = self.coverage() else {
             return;
         };
         let requests = self.ledger.index().tally().requests;
         self.noted_requests = requests;
         let note = CoverageNote {
-            requests,
+            requests: self.requests_of_all(),
             guaranteed: coverage.guaranteed,
             stuck: coverage.stuck,
         };

@@ -20,7 +20,7 @@ const PATIENCE_MS: u64 = 2_000;
 /// A host that struggles and rests longer than this is not waited for, when nothing else is left.
 const LONG_REST_MS: u64 = 300_000;
 /// Hosts that are told of.
-const TOLD_MAX: usize = 5;
+pub(crate) const TOLD_MAX: usize = 5;
 
 /// What this process met at a host that did not answer.
 #[derive(Clone, Debug, Default)]

@@ -138,6 +138,7 @@ impl<P: Policy> Asker<P> {
     /// It came back.
     pub(crate) fn closes(&mut self, host: HostId) {
         self.requests_open -= 1;
+        self.leave_place(host);
         if let Some(pacing) = &mut self.pacing {
             pacing.closes(host);
         }

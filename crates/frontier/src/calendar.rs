@@ -205,6 +205,11 @@ impl Calendar {
         self.look(host).earliest.max(shut)
     }
 
+    /// The same for all hosts at its address, whether or not this one is shut.
+    pub(crate) fn rests_until(&self, host: HostId) -> Tick {
+        self.look(host).earliest
+    }
+
     /// How many requests are under way at the host and those joined with it.
     pub(crate) fn open_count(&self, host: HostId) -> u32 {
         self.look(host).open

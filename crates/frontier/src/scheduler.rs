@@ -169,6 +169,11 @@ impl<P: Policy> Scheduler<P> {
         self.calendar.earliest(host)
     }
 
+    /// How long a host and those joined with it rest, whether or not its pages are shut.
+    pub fn rests_until(&self, host: HostId) -> Tick {
+        self.calendar.rests_until(host)
+    }
+
     /// Whether a host may be asked at `now`.
     pub fn is_free(&self, host: HostId, now: Tick) -> bool {
         self.calendar.free(host, now.max(self.latest))

@@ -38,14 +38,17 @@ pub struct Standing {
 pub struct Joint {
     standings: Vec<Option<Standing>>,
     stop: Option<Stop>,
+    /// The most pages that all have under way.
+    connections: u64,
 }
 
 impl Joint {
     /// Of so many shards, none of which has stated anything: nothing is allowed before all have.
-    pub fn new(shards: usize) -> Self {
+    pub fn new(shards: usize, connections: usize) -> Self {
         Self {
             standings: vec![None; shards],
             stop: None,
+            connections: connections.max(shards) as u64,
         }
     }
 
@@ -56,7 +59,22 @@ impl Joint {
 
     /// Whether a shard that has spent this much may hand out one more page.
     pub fn page(&mut self, shard: usize, own: Spent, budget: &Budget) -> Allowance {
+        if !self.has_connection(shard, own.pages_open) {
+            return Allowance::Wait;
+        }
         self.allow(shard, own, |all| budget.page(all))
+    }
+
+    /// Whether one more of the connections that all share is for this shard. Half of them are kept for each in
+    /// equal parts, so that nobody waits for somebody who has them all; the others are for whoever comes.
+    fn has_connection(&self, shard: usize, own: u64) -> bool {
+        let kept = (self.connections / (2 * self.standings.len() as u64)).max(1);
+        let others = self.standings.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != shard);
+        let open =
+            |standing: &Option<Standing>| standing.as_ref().map_or(0, |it| it.spent.pages_open);
+        let taken: u64 = others.map(|(_, standing)| open(standing).max(kept)).sum();
+        own < kept || taken + own < self.connections
     }
 
     /// Whether a shard that has spent this much may send one more request.
@@ -165,7 +183,7 @@ mod tests {
                 },
                 body_bytes_max: 50,
             };
-            let mut joint = Joint::new(shards);
+            let mut joint = Joint::new(shards, 1000);
             let nothing = Spent::default();
             assert_eq!(joint.page(0, nothing, &budget), Allowance::Wait);
             let mut own = vec![nothing; shards];
@@ -227,6 +245,53 @@ mod tests {
         }
     }
 
+    /// Whoever asks when, all connections can be used, and nobody is left without.
+    #[test]
+    fn connections_are_shared() {
+        for seed in 0..200 {
+            let mut dice = seed;
+            let shards = 1 + roll(&mut dice, 5) as usize;
+            let connections = shards as u64 + roll(&mut dice, 40);
+            let mut joint = Joint::new(shards, connections as usize);
+            for shard in 0..shards {
+                joint.state(shard, Standing::default());
+            }
+            let budget = Budget {
+                until: Until::default(),
+                body_bytes_max: 1,
+            };
+            let mut open = vec![0; shards];
+            let mut ask = |shard: usize, open: &mut Vec<u64>| {
+                let spent = Spent {
+                    pages_open: open[shard],
+                    ..Spent::default()
+                };
+                let may = matches!(joint.page(shard, spent, &budget), Allowance::Send { .. });
+                open[shard] += u64::from(may);
+                may
+            };
+            // One takes all it can get; every other still gets some; in the end all are in use.
+            while ask(0, &mut open) {}
+            for shard in 1..shards {
+                assert!(
+                    ask(shard, &mut open),
+                    "seed {seed}: {open:?} of {connections}"
+                );
+            }
+            for _ in 0..200 {
+                ask(roll(&mut dice, shards as u64) as usize, &mut open);
+            }
+            for shard in 0..shards {
+                while ask(shard, &mut open) {}
+            }
+            assert_eq!(
+                open.iter().sum::<u64>(),
+                connections,
+                "seed {seed}: {open:?}"
+            );
+        }
+    }
+
     #[test]
     fn exhausted_is_who_waits_for_nothing() {
         let standing = |idle, sent: [u64; 2], received: [u64; 2]| Standing {
@@ -235,7 +300,7 @@ mod tests {
             received: received.to_vec(),
             ..Standing::default()
         };
-        let mut joint = Joint::new(2);
+        let mut joint = Joint::new(2, 8);
         joint.state(0, standing(true, [0, 3], [0, 1]));
         assert_eq!(joint.exhausted(), None, "the other has not said anything");
         joint.state(1, standing(true, [1, 0], [2, 0]));

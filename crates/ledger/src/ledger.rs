@@ -323,6 +323,12 @@ impl<P: Policy> Ledger<P> {
         self.state.addresses.get(address).copied()
     }
 
+    /// Every address that was met, 4 bytes or 16, and the first host that was met there.
+    pub fn addresses(&self) -> impl Iterator<Item = (&[u8], HostId)> + '_ {
+        let addresses = self.state.addresses.iter();
+        addresses.map(|(address, host)| (address.as_slice(), *host))
+    }
+
     /// What the slice under way has spent.
     pub fn spending(&self) -> &Spending {
         &self.state.spending

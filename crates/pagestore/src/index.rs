@@ -424,6 +424,12 @@ impl Index {
         self.late_seeds.contains(&page)
     }
 
+    /// The hosts of this crawl, or of this shard of it, that have pages.
+    pub fn hosts_met(&self) -> impl Iterator<Item = HostId> + '_ {
+        let hosts = (0..self.tally.hosts.len()).map(HostId::from_index);
+        hosts.filter(|host| self.tally.hosts[host.index()].pages > 0 && self.away(*host).is_none())
+    }
+
     /// How many pages are known, in scope, and not away.
     pub fn known_count(&self) -> u64 {
         self.slots.len() as u64 - self.tally.outside_pages - self.count(PageState::Away)

@@ -243,11 +243,13 @@ impl Store {
         }
     }
 
-    /// Sixteen bytes that no other crawl has, from which names are made. They tell nothing about
-    /// the keys.
+    /// Sixteen bytes that no other crawl has, and no other shard of this one, from which names are made.
+    /// They tell nothing about the keys.
     pub fn namespace(&self) -> [u8; 16] {
-        let name = self.keyer().key("namespace of this crawl").to_bytes();
-        let more = self.keyer().key("and more of it").to_bytes();
+        let shard = self.index.shard();
+        let of = shard.map_or_else(String::new, |(shard, _)| format!(", shard {shard}"));
+        let make = |what: &str| self.keyer().key(&format!("{what}{of}")).to_bytes();
+        let (name, more) = (make("namespace of this crawl"), make("and more of it"));
         let mut namespace = [0; 16];
         namespace[..12].copy_from_slice(&name);
         namespace[12..].copy_from_slice(&more[..4]);

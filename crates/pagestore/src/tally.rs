@@ -57,6 +57,26 @@ pub struct HostTally {
 }
 
 impl Tally {
+    /// Adds what another shard of the crawl has done. Hosts follow one another, so their numbers say nothing.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.robots_requests += other.robots_requests;
+        self.body_bytes += other.body_bytes;
+        self.imported_bytes += other.imported_bytes;
+        self.imported_pages += other.imported_pages;
+        self.fetches += other.fetches;
+        self.cut_fetches += other.cut_fetches;
+        for (mine, theirs) in self.statuses.iter_mut().zip(other.statuses) {
+            *mine += theirs;
+        }
+        for (class, count) in &other.classes {
+            *self.classes.entry(class.clone()).or_default() += count;
+        }
+        self.outside_pages += other.outside_pages;
+        self.hosts.extend_from_slice(&other.hosts);
+        self.visits_open += other.visits_open;
+    }
+
     /// Folds one entry in. `host` is that of the page an outcome speaks of; `first` says whether
     /// that page had never been fetched.
     pub(crate) fn fold(&mut self, entry: &Entry<'_>, host: HostId, first: bool) {

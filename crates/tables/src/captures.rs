@@ -16,9 +16,9 @@ use turnstone_pagestore::warc::{self, Digest};
 use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
 use turnstone_urls::surt;
 
-use crate::TableError;
 use crate::column::{Cell, Column, Kind, Sink};
 use crate::host_parts::HostParts;
+use crate::{Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -72,9 +72,20 @@ pub(crate) const COLUMNS: &[Column] = &[
 /// Hosts whose parts are remembered; then all are forgotten.
 const HOSTS_MAX: usize = 1 << 16;
 
-pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableError> {
+pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
+    let mut count = 0;
+    for shard in 0..crawl.stores().len() {
+        count += store_rows(crawl, shard, sink)?;
+    }
+    Ok(count)
+}
+
+/// The rows of one journal.
+fn store_rows(crawl: &Numbered, shard: usize, sink: &mut impl Sink) -> Result<u64, TableError> {
+    let store = &crawl.stores()[shard];
     let [a, b, c, d, ..] = store.namespace();
     let mut rows = Rows {
+        numbered: (crawl, shard),
         store,
         sink,
         hosts: HashMap::new(),
@@ -95,6 +106,7 @@ pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableErro
 }
 
 struct Rows<'a, S> {
+    numbered: (&'a Numbered, usize),
     store: &'a Store,
     sink: &'a mut S,
     hosts: HashMap<(HostId, String), HostParts>,
@@ -121,7 +133,8 @@ impl<S: Sink> Rows<'_, S> {
         };
         let place = |number: Option<u64>| number.map_or(Cell::Nothing, Cell::number);
         let capture = facts.capture;
-        let file = capture.map(|at| self.files.file_name(at.file));
+        let (crawl, shard) = self.numbered;
+        let file = capture.map(|at| crawl.file(shard, self.files.file_name(at.file)));
         let asked = facts.requests > 0;
         self.sink.row(&[
             Cell::maybe(url.map(surt)),
@@ -156,7 +169,7 @@ impl<S: Sink> Rows<'_, S> {
             Cell::Nothing,
             Cell::text(&self.crawl),
             Cell::text(if came { "warc" } else { "crawldiagnostics" }),
-            Cell::number(page.0.into()),
+            crawl.page(shard, page),
             Cell::text(&facts.class),
             Cell::text(&facts.detail),
             Cell::number(facts.body_bytes),

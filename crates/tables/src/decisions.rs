@@ -16,8 +16,8 @@ use std::collections::{HashMap, VecDeque};
 use turnstone_frontier::{Arm, Chance, Change, Fault, PageId, Tick};
 use turnstone_pagestore::{Entry, Facts, Outcome, Position, Settled, Store};
 
-use crate::TableError;
 use crate::column::{Cell, Column, Kind, Sink};
+use crate::{Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -56,7 +56,18 @@ struct Decision {
 /// Question and policy.
 type Plan = (String, String);
 
-pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableError> {
+pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
+    let mut count = 0;
+    for number in 0..crawl.stores().len() {
+        count += of_journal(crawl, number, sink)?;
+    }
+    Ok(count)
+}
+
+/// Those of one journal; where there are several, each has its own numbers and positions.
+fn of_journal(crawl: &Numbered, number: usize, sink: &mut impl Sink) -> Result<u64, TableError> {
+    let store = &crawl.stores()[number];
+    let page_of = |page| crawl.page(number, page);
     let mut plans: Vec<Plan> = vec![Plan::default()];
     let mut round = None;
     let mut waiting: VecDeque<Decision> = VecDeque::new();
@@ -107,18 +118,19 @@ pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableErro
             let Some(decision) = waiting.pop_front() else {
                 break;
             };
-            write(store, &plans, decision, sink)?;
+            write(store, page_of(decision.page), &plans, decision, sink)?;
             written += 1;
         }
     }
     for decision in waiting {
-        write(store, &plans, decision, sink)?;
+        write(store, page_of(decision.page), &plans, decision, sink)?;
     }
     Ok(count)
 }
 
 fn write(
     store: &Store,
+    page: Cell<'_>,
     plans: &[Plan],
     decision: Decision,
     sink: &mut impl Sink,
@@ -131,7 +143,7 @@ fn write(
         Cell::number(decision.number),
         Cell::number(decision.at.0),
         Cell::number(decision.tick.0),
-        Cell::number(decision.page.0.into()),
+        page,
         Cell::text(store.url(decision.page)?),
         Cell::Text(index.host_name(index.host(decision.page)).into()),
         Cell::text(question),

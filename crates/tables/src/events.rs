@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use turnstone_events::Stream;
-use turnstone_frontier::{Arm, Chance};
-use turnstone_pagestore::Position;
+use turnstone_frontier::{Arm, Chance, PageId};
 use turnstone_pagestore::warc::Digest;
+use turnstone_pagestore::{Position, shard_folders};
 
-use crate::TableError;
 use crate::column::{Cell, Column, Kind, Sink};
+use crate::{Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -38,6 +38,33 @@ pub(crate) const COLUMNS: &[Column] = &[
 ];
 
 pub(crate) fn rows(directory: &Path, sink: &mut impl Sink) -> Result<u64, TableError> {
+    let mut count = 0;
+    let folders = shard_folders(directory);
+    // Where there are several journals pages are numbered over all of them.
+    let numbered = match folders.is_empty() {
+        true => None,
+        false => Some(Numbered::look(directory)?),
+    };
+    let folders = if folders.is_empty() {
+        vec![directory.to_owned()]
+    } else {
+        folders
+    };
+    for (shard, folder) in folders.iter().enumerate() {
+        count += stream_rows(folder, sink, |page| match &numbered {
+            Some(crawl) => crawl.page(shard, page),
+            None => Cell::number(page.0.into()),
+        })?;
+    }
+    Ok(count)
+}
+
+/// The rows of one journal.
+fn stream_rows(
+    directory: &Path,
+    sink: &mut impl Sink,
+    number: impl Fn(PageId) -> Cell<'static>,
+) -> Result<u64, TableError> {
     let digest = |digest: Option<[u8; 20]>| digest.map(|digest| Digest(digest).to_string());
     let mut count = 0;
     let mut stream = Stream::open(directory)?;
@@ -48,7 +75,7 @@ pub(crate) fn rows(directory: &Path, sink: &mut impl Sink) -> Result<u64, TableE
             Cell::number(event.at.0),
             Cell::number(event.next.0),
             Cell::text(event.kind.name()),
-            Cell::number(event.page.0.into()),
+            number(event.page),
             Cell::text(&event.url),
             Cell::text(&event.host),
             Cell::moment(event.when_ms),

@@ -30,7 +30,8 @@ mod parquet_file;
 use std::io::{self, Write};
 use std::path::Path;
 
-use turnstone_pagestore::{Store, StoreError};
+use turnstone_frontier::PageId;
+use turnstone_pagestore::{Joined, Store, StoreError};
 
 pub use captured::{Captured, CapturedError, CapturedReader, is_parquet};
 pub use column::{Cell, Column, Kind};
@@ -144,14 +145,51 @@ impl Table {
 
     fn rows(self, directory: &Path, mut sink: impl Sink) -> Result<u64, TableError> {
         let count = match self {
-            Self::Pages => pages::rows(&Store::look(directory)?, &mut sink),
-            Self::Links => links::rows(&Store::look(directory)?, &mut sink),
+            Self::Pages => pages::rows(&Numbered::look(directory)?, &mut sink),
+            Self::Links => links::rows(&Numbered::look(directory)?, &mut sink),
             Self::Events => events::rows(directory, &mut sink),
-            Self::Captures => captures::rows(&Store::look(directory)?, &mut sink),
-            Self::Decisions => decisions::rows(&Store::look(directory)?, &mut sink),
+            Self::Captures => captures::rows(&Numbered::look(directory)?, &mut sink),
+            Self::Decisions => decisions::rows(&Numbered::look(directory)?, &mut sink),
         }?;
         sink.finish()?;
         Ok(count)
+    }
+}
+
+/// A crawl, of one store or of several, and what its pages and files are called in tables.
+pub(crate) struct Numbered(Joined);
+
+impl Numbered {
+    pub(crate) fn look(directory: &Path) -> Result<Self, StoreError> {
+        Ok(Self(Joined::look(directory)?))
+    }
+
+    pub(crate) fn stores(&self) -> &[Store] {
+        self.0.stores()
+    }
+
+    /// The pages in scope, each once: the number of its store, and its number there.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (usize, PageId)> + '_ {
+        self.0.pages()
+    }
+
+    /// A page by its number: that of its journal, or of all where there are several. Of a page out of scope only
+    /// a journal by itself knows a number.
+    pub(crate) fn page(&self, store: usize, page: PageId) -> Cell<'static> {
+        if !self.0.is_cut() {
+            return Cell::number(page.0.into());
+        }
+        let number = self.0.number(store, page);
+        number.map_or(Cell::Nothing, |number| Cell::number(number.0.into()))
+    }
+
+    /// A WARC file by its name, with the folder that has it where there are several.
+    pub(crate) fn file(&self, store: usize, name: String) -> String {
+        if self.0.is_cut() {
+            format!("shards/{store}/warc/{name}")
+        } else {
+            name
+        }
     }
 }
 

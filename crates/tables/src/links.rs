@@ -4,10 +4,9 @@
 //! for each link, for the URL of its target.
 
 use turnstone_lab::crawled;
-use turnstone_pagestore::Store;
 
-use crate::TableError;
 use crate::column::{Cell, Column, Kind, Sink};
+use crate::{Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -19,11 +18,12 @@ pub(crate) const COLUMNS: &[Column] = &[
     ("target_host", Kind::Text),
 ];
 
-pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableError> {
-    let index = store.index();
+pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
     let mut links = Vec::new();
     let mut count = 0;
-    for source in crawled::pages(store) {
+    for (shard, source) in crawl.pages() {
+        let store = &crawl.stores()[shard];
+        let index = store.index();
         crawled::links_of(store, source, &mut links)?;
         links.retain(|link| !index.is_outside(*link));
         if links.is_empty() {
@@ -33,8 +33,8 @@ pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableErro
         for target in &links {
             let target_url = store.url(*target)?;
             sink.row(&[
-                Cell::number(source.0.into()),
-                Cell::number(target.0.into()),
+                crawl.page(shard, source),
+                crawl.page(shard, *target),
                 Cell::text(&source_url),
                 Cell::text(&target_url),
                 Cell::text(index.host_name(index.host(source))),

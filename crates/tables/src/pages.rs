@@ -4,10 +4,10 @@
 
 use turnstone_frontier::{Chance, PageId};
 use turnstone_lab::crawled;
-use turnstone_pagestore::{Facts, Settled, Store, warc};
+use turnstone_pagestore::{Facts, Settled, warc};
 
-use crate::TableError;
 use crate::column::{Cell, Column, Kind, Sink};
+use crate::{Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -45,14 +45,15 @@ pub(crate) const COLUMNS: &[Column] = &[
     ("chance", Kind::Real),
 ];
 
-pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableError> {
+pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
     let files = warc::Settings::new("crawl", [0; 16]);
     let mut links = Vec::new();
     let mut count = 0;
-    for page in crawled::pages(store) {
+    for (shard, page) in crawl.pages() {
+        let store = &crawl.stores()[shard];
         crawled::links_of(store, page, &mut links)?;
         links.retain(|link| !store.index().is_outside(*link));
-        row(store, page, (links.len(), &files), sink)?;
+        row((crawl, shard), page, (links.len(), &files), sink)?;
         count += 1;
     }
     Ok(count)
@@ -60,11 +61,12 @@ pub(crate) fn rows(store: &Store, sink: &mut impl Sink) -> Result<u64, TableErro
 
 /// What is known of a page.
 fn row(
-    store: &Store,
+    (crawl, shard): (&Numbered, usize),
     page: PageId,
     (links, files): (usize, &warc::Settings),
     sink: &mut impl Sink,
 ) -> Result<(), TableError> {
+    let store = &crawl.stores()[shard];
     let index = store.index();
     let outcome = store.outcome(page)?;
     let moved_to = match outcome.as_ref().map(|outcome| outcome.settled) {
@@ -90,7 +92,7 @@ fn row(
     let capture = facts.capture;
     let asked = facts.requests > 0;
     sink.row(&[
-        Cell::number(page.0.into()),
+        crawl.page(shard, page),
         Cell::text(store.url(page)?),
         Cell::Text(index.host_name(index.host(page)).into()),
         Cell::text(index.state(page).name()),
@@ -118,7 +120,7 @@ fn row(
         Cell::count(facts.redirects.into()),
         Cell::maybe(moved_to),
         Cell::maybe(duplicate_of),
-        Cell::maybe(capture.map(|at| files.file_name(at.file))),
+        Cell::maybe(capture.map(|at| crawl.file(shard, files.file_name(at.file)))),
         place(capture.map(|at| at.offset)),
         place(capture.map(|at| at.length)),
         Cell::Real(Chance::from_units(facts.chance).number()).when(asked),

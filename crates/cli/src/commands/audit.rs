@@ -4,16 +4,22 @@
 //! says was fetched. So nobody has to believe what a crawl said of itself: every hand-out is decided again, every
 //! surfer drawn again, from the first entry and without a checkpoint. No request is sent.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
+use turnstone_cluster::Digest;
+use turnstone_cluster::channel::{Received, Transfer};
+use turnstone_cluster::shard::Cut;
 use turnstone_frontier::Coverage;
-use turnstone_lab::number::{percent, plural, whole};
+use turnstone_lab::number::{percent, plural, whole as whole_number};
 use turnstone_ledger::Ledger;
+use turnstone_pagestore::{Entry, Position, Store};
 
 use super::crawl::summary::Proven;
-use crate::commands::directory::Directory;
+use crate::commands::shards::Whole;
 use crate::exit::{Exit, Usage};
 use crate::lines::aligned;
 use crate::output::Output;
@@ -32,7 +38,11 @@ pub(crate) struct Audit {
 
 impl Audit {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let directory = Directory::look(&self.directory)?;
+        let whole = Whole::look(&self.directory)?;
+        if whole.is_cut() {
+            return shards(&whole, output);
+        }
+        let directory = whole.first();
         let (asked, store) = (&directory.asked, &directory.store);
         if !asked.proves() || store.index().seeds().is_empty() {
             let what = format!(
@@ -74,10 +84,10 @@ impl Audit {
                         format!("at least {least}, with {sure} confidence; {met}"),
                     ));
                     let surfers = plural(tests.surfers, "surfer");
-                    let spent = whole(tests.requests);
+                    let spent = whole_number(tests.requests);
                     let test = format!(
                         "{surfers} drawn; {spent} of {} requests made for them",
-                        whole(requests)
+                        whole_number(requests)
                     );
                     facts.push(("test", test));
                     if tests.undone > 0 {
@@ -106,6 +116,150 @@ impl Audit {
         } else {
             Exit::Limit
         })
+    }
+}
+
+/// Reckons again what a crawl in shards has proven: each journal by itself, then that they fit each other.
+fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
+    let first = whole.first();
+    if !first.asked.proves() || first.store.index().seeds().is_empty() {
+        let what = format!("{}: this crawl proves no coverage", whole.path.display());
+        return Err(Usage(what).into());
+    }
+    let (mut masses, mut goal) = (Vec::new(), 0);
+    let mut transfers = Transfers::default();
+    for (me, shard) in whole.shards.iter().enumerate() {
+        let show = shard.path.display();
+        let store = &shard.store;
+        let replayed = Ledger::replay(store, &shard.terms, shard.asked.make_proof(store)?)?;
+        let account = replayed.scheduler.shard().map(|account| account.masses());
+        let account = account.with_context(|| format!("{show}: keeps no account"))?;
+        anyhow::ensure!(
+            account.balanced(),
+            "{show}: mass appeared or vanished in this shard's account: {account:?}"
+        );
+        goal = replayed
+            .scheduler
+            .coverage()
+            .map_or(goal, |coverage| coverage.goal);
+        masses.push(account);
+        transfers.read(me as u32, store)?;
+    }
+    let lanes = Cut::new([0; 16], whole.shards.len() as u32).lanes();
+    let (sent, under_way) = transfers.check(whole, lanes)?;
+    let total: i128 = masses.iter().map(|masses| masses.total()).sum();
+    anyhow::ensure!(
+        total == i128::from(Coverage::ONE),
+        "{}: the shards together hold {total} units of mass, not {}",
+        whole.path.display(),
+        Coverage::ONE
+    );
+    let coverage = Coverage::of_shards(masses, goal);
+    let proven = Proven::of(coverage);
+    let requests = whole.tally().requests;
+    let json = json!({
+        "directory": whole.path.display().to_string(),
+        "shards": whole.shards.len(),
+        "guaranteed": proven.guaranteed,
+        "certified": null,
+        "upper_bound": proven.upper_bound,
+        "goal": proven.goal,
+        "requests": requests,
+        "transfers": sent,
+        "transfers_under_way": under_way,
+        "difference": 0,
+    });
+    output.result(&json, || {
+        let facts = [
+            (
+                "proven",
+                format!("at least {} is stored", percent(proven.guaranteed)),
+            ),
+            (
+                "possible",
+                format!("at most {}", percent(proven.upper_bound)),
+            ),
+            ("asked for", percent(proven.goal)),
+            (
+                "transfers",
+                format!(
+                    "{}, {} of them under way; what was received is what was sent, byte for byte",
+                    whole_number(sent),
+                    whole_number(under_way)
+                ),
+            ),
+            (
+                "mass",
+                "held and under way is all there is, to the last bit".to_owned(),
+            ),
+        ];
+        format!(
+            "{}: {} reckoned again from their journals, every hand-out as it stands there\n{}",
+            whole.path.display(),
+            plural(whole.shards.len() as u64, "shard"),
+            aligned(&facts)
+        )
+    })?;
+    Ok(if coverage.met() {
+        Exit::Done
+    } else {
+        Exit::Limit
+    })
+}
+
+/// What the journals say crossed.
+#[derive(Default)]
+struct Transfers {
+    /// By sender, lane and number: the fingerprint of a transfer, and for whom it has parcels.
+    sent: BTreeMap<(u32, u32, u64), (Digest, BTreeSet<u32>)>,
+    /// By sender, receiver and number.
+    received: BTreeMap<(u32, u32, u64), Digest>,
+}
+
+impl Transfers {
+    fn read(&mut self, me: u32, store: &Store) -> anyhow::Result<()> {
+        let mut scan = store.scan(Position::FIRST);
+        while let Some((_, _, entry)) = scan.next()? {
+            match entry {
+                Entry::Sent { lane, bytes } => {
+                    let transfer = Transfer::decode(bytes)?;
+                    let to = transfer.parcels.keys().map(|to| to.0).collect();
+                    let key = (me, lane, transfer.number);
+                    self.sent.insert(key, (Digest::of(bytes), to));
+                }
+                Entry::Received { bytes } => {
+                    let it = Received::decode(bytes)?;
+                    self.received.insert((it.from.0, me, it.number), it.digest);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// How many parcels were sent, and how many of them were not received; whatever was received was sent so.
+    fn check(&self, whole: &Whole, lanes: u32) -> anyhow::Result<(u64, u64)> {
+        for ((from, to, number), digest) in &self.received {
+            let key = (*from, to % lanes, *number);
+            let fits = match self.sent.get(&key) {
+                Some((sent, _)) => sent == digest,
+                // A crawl that runs has gone on since the sender's journal was read.
+                None => whole.holder().is_some(),
+            };
+            anyhow::ensure!(
+                fits,
+                "{}: shard {to} received transfer {number} of shard {from}, whose journal does not have it so",
+                whole.path.display()
+            );
+        }
+        let (mut sent, mut under_way) = (0, 0);
+        for ((from, _, number), (_, receivers)) in &self.sent {
+            for to in receivers {
+                sent += 1;
+                under_way += u64::from(!self.received.contains_key(&(*from, *to, *number)));
+            }
+        }
+        Ok((sent, under_way))
     }
 }
 

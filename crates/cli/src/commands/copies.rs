@@ -13,6 +13,7 @@ use turnstone_pagestore::warc::{self, HttpBlock, Span, read_at};
 use turnstone_pagestore::{Facts, Store};
 
 use super::directory::Directory;
+use super::shards;
 use crate::exit::Usage;
 use crate::moment::utc;
 
@@ -47,7 +48,6 @@ pub(crate) fn moment(text: &str) -> anyhow::Result<u64> {
 
 impl Copies {
     pub(crate) fn of(path: &Path, text: &str) -> anyhow::Result<Self> {
-        let directory = Directory::look(path)?;
         let mut url = parse(text, &UrlLimits::default()).map_err(|error| {
             let what = format!(
                 "{}: {error}; give a URL like https://example.org/",
@@ -56,6 +56,8 @@ impl Copies {
             Usage::of("URL", what)
         })?;
         url.set_fragment(None);
+        let path = &shards::folder_of(path, &url)?;
+        let directory = Directory::look(path)?;
         let key = canonical_key(&url, &directory.plan.keys);
         let store = directory.store;
         let page = store.index().find(store.keyer().key(&key));

@@ -18,7 +18,6 @@ use turnstone_pagestore::{Lock, PageState, Position, Store};
 use turnstone_questions::Asked;
 
 use crate::commands::crawl::config::{Config, FILE};
-use crate::commands::crawl::verdict::{Counts, End, Stand};
 use crate::commands::crawl::{plan, policy, seeds};
 use crate::commands::live::view::STATUS_FILE;
 use crate::moment;
@@ -56,12 +55,17 @@ impl Directory {
     pub(crate) fn look(path: &Path) -> anyhow::Result<Self> {
         let holder = Lock::holder(path);
         let store = Store::look(path)?;
-        let config = match Config::read(path)? {
+        let asked_in = match store.index().shard() {
+            // A shard is in a folder of the folder of its crawl.
+            Some(_) => path.parent().and_then(Path::parent).unwrap_or(path),
+            None => path,
+        };
+        let config = match Config::read(asked_in)? {
             Some(config) => config,
             // Nothing was asked yet: pages came here by other ways than a crawl.
             None if store.index().seeds().is_empty() => Config::default(),
             None => {
-                let file = path.join(FILE);
+                let file = asked_in.join(FILE);
                 anyhow::bail!(
                     "{}: not there, and it says what the crawl is",
                     file.display()
@@ -105,24 +109,6 @@ impl Directory {
         })
     }
 
-    /// Where it stands, in a sentence for everybody.
-    pub(crate) fn sentence(&self, coverage: Option<Coverage>) -> anyhow::Result<String> {
-        let standing = self.standing()?;
-        let stand = Stand {
-            command: self.asked.name(),
-            counts: Counts::of(self.store.index()),
-            coverage,
-            waited: &[],
-            end: match &standing {
-                Standing::Running => End::Running,
-                Standing::Interrupted => End::Killed,
-                Standing::Untouched => End::Never,
-                Standing::Stopped(why) => End::Stopped(why),
-            },
-        };
-        Ok(stand.sentence())
-    }
-
     /// The scheduler as it was when the journal ended, under the plan that was in force then; nothing
     /// where nothing can be decided, because there is no seed.
     pub(crate) fn fold(&self) -> anyhow::Result<Option<Folded<Box<dyn Policy>>>> {
@@ -163,18 +149,10 @@ impl Directory {
         Ok(seen.scheduler.coverage())
     }
 
-    /// What a running crawl said of itself a moment ago.
-    pub(crate) fn live(&self) -> Option<Value> {
-        self.holder.as_ref()?;
-        let path = self.path.join(STATUS_FILE);
-        let written = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
-        let age = SystemTime::now()
-            .duration_since(written)
-            .unwrap_or_default();
-        let text = fs::read_to_string(&path).ok().filter(|_| age <= LIVE_FOR)?;
-        serde_json::from_str(&text).ok()
+    /// The wall clock at which this crawl last changed, in milliseconds of 1970.
+    pub(crate) fn latest_ms(&self) -> u64 {
+        self.clock.seconds(self.store.index().latest()) * 1000
     }
-
     /// The crawl's time.
     pub(crate) fn now(&self) -> Tick {
         self.clock.now()
@@ -221,4 +199,15 @@ impl Directory {
         };
         Ok((class, said))
     }
+}
+
+/// What a crawl that runs in a directory said of itself a moment ago.
+pub(crate) fn live(directory: &Path) -> Option<Value> {
+    let path = directory.join(STATUS_FILE);
+    let written = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
+    let age = SystemTime::now()
+        .duration_since(written)
+        .unwrap_or_default();
+    let text = fs::read_to_string(&path).ok().filter(|_| age <= LIVE_FOR)?;
+    serde_json::from_str(&text).ok()
 }

@@ -66,6 +66,7 @@ impl Discover {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let spec: Spec = self.policy.parse()?;
         spec.find(Question::Discovery)?;
+        super::shards::refuse(&self.directory, "discover")?;
         let before = Store::look(&self.directory)?;
         let stored = before.index().copied_count();
         let budget = super::refresh::budget(&self.budget, stored)?;

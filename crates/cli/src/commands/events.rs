@@ -1,5 +1,6 @@
 //! `turnstone events DIR`
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use turnstone_events::{Filter, Kind, Since, SiteEvent, Stream, atom, json, plain
 use turnstone_fetch::urls::shown;
 use turnstone_pagestore::Position;
 
+use crate::commands::shards::folders;
 use crate::exit::{Exit, Usage};
 use crate::moment::{now_ms, utc};
 use crate::output::Output;
@@ -53,29 +55,58 @@ impl Events {
             Some(Since::Position(at)) => at,
             _ => Position::default(),
         };
-        let mut stream = Stream::open(&self.directory)?;
-        if filter.kinds.contains(&Kind::Alive) {
-            stream = stream.with_alive();
+        let folders = folders(&self.directory)?;
+        let is_cut = !folders.is_empty();
+        if is_cut && let Some(Since::Position(_)) = filter.since {
+            let what = "a position is one of a single journal, and a crawl in shards has several; give a moment";
+            return Err(Usage::of("--since", what).into());
+        }
+        let folders = if is_cut {
+            folders
+        } else {
+            vec![self.directory.clone()]
+        };
+        let mut streams = Vec::new();
+        for folder in &folders {
+            let stream = Stream::open(folder)?;
+            let alive = filter.kinds.contains(&Kind::Alive);
+            streams.push(if alive { stream.with_alive() } else { stream });
         }
         let mut feed: Vec<SiteEvent> = Vec::new();
         // Whether the reader went away: then there is nobody to follow the crawl for.
-        let mut gone = false;
+        let gone = Cell::new(false);
+        let take = |event: SiteEvent, feed: &mut Vec<SiteEvent>| -> anyhow::Result<()> {
+            if !self.atom {
+                let told = output.told(|| json(&event), || line(&event))?;
+                gone.set(gone.get() || !told);
+                return Ok(());
+            }
+            if feed.len() == 2 * FEED_MAX {
+                feed.drain(..FEED_MAX);
+            }
+            feed.push(event);
+            Ok(())
+        };
         loop {
-            stream.pull(from, |event| -> anyhow::Result<()> {
-                if !filter.wants(&event) {
-                    return Ok(());
-                }
-                if self.atom {
-                    if feed.len() == 2 * FEED_MAX {
-                        feed.drain(..FEED_MAX);
+            // Journals of shards are put in order by time: what was written since the last look is held.
+            let mut together: Vec<SiteEvent> = Vec::new();
+            for stream in &mut streams {
+                stream.pull(from, |event| -> anyhow::Result<()> {
+                    if !filter.wants(&event) {
+                        return Ok(());
                     }
-                    feed.push(event);
-                    return Ok(());
-                }
-                gone |= !output.told(|| json(&event), || line(&event))?;
-                Ok(())
-            })?;
-            if !self.follow || gone {
+                    if is_cut {
+                        together.push(event);
+                        return Ok(());
+                    }
+                    take(event, &mut feed)
+                })?;
+            }
+            together.sort_by(|a, b| (a.when_ms, &a.id).cmp(&(b.when_ms, &b.id)));
+            for event in together {
+                take(event, &mut feed)?;
+            }
+            if !self.follow || gone.get() {
                 break;
             }
             std::thread::sleep(LOOK_EVERY);
@@ -83,7 +114,7 @@ impl Events {
         if self.atom {
             let title = format!("Pages of {}", self.directory.display());
             let last = feed.len().saturating_sub(FEED_MAX);
-            output.raw(&atom(stream.name(), &title, &feed[last..]))?;
+            output.raw(&atom(streams[0].name(), &title, &feed[last..]))?;
         }
         Ok(Exit::Done)
     }

@@ -28,6 +28,7 @@ mod report;
 mod revive;
 mod serve;
 mod serve_web;
+mod shards;
 mod show;
 mod site;
 mod status;

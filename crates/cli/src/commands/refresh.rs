@@ -100,6 +100,7 @@ impl Refresh {
                         choose another policy";
             return Err(Usage::of("--policy", what).into());
         }
+        super::shards::refuse(&self.directory, "refresh")?;
         let stored = Store::look(&self.directory)?.index().copied_count();
         let budget = budget(&self.budget, stored)?;
         let order = RoundOrder {

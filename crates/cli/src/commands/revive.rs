@@ -269,6 +269,7 @@ impl Revive {
     /// The crawl directory: the one that was named, or one made of the old crawl that was. An import
     /// that was killed goes on, and one that is done is not made again.
     fn bring_in(&self, output: &Output) -> anyhow::Result<(PathBuf, Option<Value>)> {
+        super::shards::refuse(&self.old, "revive")?;
         if self.old.join("store/journal").exists() {
             if self.output.is_some() {
                 let what =

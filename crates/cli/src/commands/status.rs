@@ -1,6 +1,6 @@
 //! `turnstone status DIR`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -13,6 +13,7 @@ use crate::commands::crawl::summary::{self, Proven};
 use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
 use crate::commands::keep::slice;
+use crate::commands::shards::Whole;
 use crate::exit::Exit;
 use crate::lines::aligned;
 use crate::moment::utc;
@@ -28,16 +29,16 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let directory = Directory::look(&self.directory)?;
-        let seen = Moment::of(&directory)?;
+        let seen = Moment::of(&self.directory)?;
         output.result(&seen.json(), || seen.text())?;
         Ok(Exit::Done)
     }
 }
 
 /// A crawl at one moment.
-struct Moment<'a> {
-    directory: &'a Directory,
+struct Moment {
+    /// Of which there are several where it is cut into shards.
+    whole: Whole,
     standing: Standing,
     live: Option<Value>,
     proven: Option<Proven>,
@@ -49,14 +50,14 @@ struct Moment<'a> {
     slices: [Option<Value>; 2],
 }
 
-impl<'a> Moment<'a> {
-    fn of(directory: &'a Directory) -> anyhow::Result<Self> {
-        let live = directory.live();
+impl Moment {
+    fn of(path: &Path) -> anyhow::Result<Self> {
+        let whole = Whole::look(path)?;
+        let live = whole.live();
+        let directory = whole.first();
         let coverage = match &live {
             Some(_) => None,
-            None => directory
-                .fold()?
-                .and_then(|folded| folded.scheduler.coverage()),
+            None => whole.coverage()?,
         };
         let proven = match &live {
             // The running crawl knows, and what it knows costs nothing to read.
@@ -76,13 +77,13 @@ impl<'a> Moment<'a> {
             note(SliceNote::PAST)?,
         ];
         Ok(Self {
-            standing: directory.standing()?,
-            sentence: directory.sentence(coverage)?,
+            standing: whole.standing()?,
+            sentence: whole.sentence(coverage)?,
             with_dead: match &live {
                 Some(_) => None,
-                None => directory.with_dead_links()?,
+                None => whole.with_dead_links()?,
             },
-            directory,
+            whole,
             live,
             proven,
             slices,
@@ -90,7 +91,7 @@ impl<'a> Moment<'a> {
     }
 
     fn json(&self) -> Value {
-        let index = self.directory.store.index();
+        let sessions = self.whole.first().store.index().sessions();
         let (state, stopped_by) = match &self.standing {
             Standing::Running => ("running", None),
             Standing::Stopped(why) => ("stopped", Some(why)),
@@ -99,36 +100,37 @@ impl<'a> Moment<'a> {
         };
         let states: Map<String, Value> = PageState::ALL
             .iter()
-            .map(|state| (state.name().to_owned(), json!(index.count(*state))))
+            .map(|state| (state.name().to_owned(), json!(self.whole.count(*state))))
             .collect();
         let mut document = json!({
-            "directory": self.directory.path.display().to_string(),
+            "directory": self.whole.path.display().to_string(),
+            "shards": self.whole.is_cut().then_some(self.whole.shards.len()),
             "state": state,
-            "holder": self.directory.holder,
+            "holder": self.whole.holder(),
             "stopped_by": stopped_by,
             "verdict": self.sentence,
             "seconds": self.seconds(),
-            "question": self.directory.asked.name(),
-            "policy": self.directory.asked.spec.to_string(),
-            "known": index.known_count(),
-            "pages": index.had_count(),
+            "question": self.whole.first().asked.name(),
+            "policy": self.whole.first().asked.spec.to_string(),
+            "known": self.whole.known_count(),
+            "pages": self.whole.had_count(),
             "states": states,
-            "hosts": index.host_count(),
-            "sessions": index.sessions().len(),
-            "started": index.sessions().first().map(|first| utc(first.wall_ms)),
-            "last_change": self.directory.utc(index.latest()),
+            "hosts": self.whole.host_count(),
+            "sessions": sessions.len(),
+            "started": sessions.first().map(|first| utc(first.wall_ms)),
+            "last_change": utc(self.whole.latest_ms()),
             "live": self.live,
             "slice": self.slices[0],
             "slice_before": self.slices[1],
         });
-        summary::add_counts(&mut document, index.tally(), self.proven);
+        summary::add_counts(&mut document, &self.whole.tally(), self.proven);
         summary::add_dead(&mut document, self.with_dead);
         document
     }
 
     /// How long the last process took, or has taken so far.
     fn seconds(&self) -> f64 {
-        let index = self.directory.store.index();
+        let index = self.whole.first().store.index();
         let live = self.live.as_ref();
         let said = live.and_then(|live| live["running_seconds"].as_f64());
         said.unwrap_or_else(|| {
@@ -138,17 +140,16 @@ impl<'a> Moment<'a> {
     }
 
     fn text(&self) -> String {
-        let index = self.directory.store.index();
-        let tally = index.tally();
+        let tally = &self.whole.tally();
         let mut facts = vec![
-            ("directory", self.directory.path.display().to_string()),
+            ("directory", self.whole.path.display().to_string()),
             ("state", self.state()),
             (
                 "pages",
                 format!(
                     "{} stored of {} known",
-                    whole(index.had_count()),
-                    whole(index.known_count())
+                    whole(self.whole.had_count()),
+                    whole(self.whole.known_count())
                 ),
             ),
             ("", self.states()),
@@ -162,14 +163,11 @@ impl<'a> Moment<'a> {
                 ),
             ),
             ("answers", self.answers()),
-            (
-                "hosts",
-                whole(tally.hosts.iter().filter(|host| host.pages > 0).count() as u64),
-            ),
+            ("hosts", whole(self.whole.hosts_met())),
         ];
         if let Some(proven) = &self.proven {
             facts.push(("coverage", proven.bar()));
-            let confidence = self.directory.asked.confidence;
+            let confidence = self.whole.first().asked.confidence;
             let confidence = confidence.map(|level| level.number());
             facts.extend(proven.certificate(confidence).map(|line| ("", line)));
         }
@@ -186,10 +184,13 @@ impl<'a> Moment<'a> {
         if let Some(before) = before.as_ref().filter(|before| !same(before)) {
             facts.push(("slice before", slice::line(before)));
         }
-        let asked = &self.directory.asked;
+        let asked = &self.whole.first().asked;
         facts.push(("policy", format!("{} (for {})", asked.spec, asked.name())));
         facts.push(("sessions", self.sessions()));
-        facts.push(("last change", self.directory.utc(index.latest())));
+        if self.whole.is_cut() {
+            facts.push(("shards", self.whole.shards_text()));
+        }
+        facts.push(("last change", utc(self.whole.latest_ms())));
         format!(
             "{}\n\n{}\n{}",
             self.sentence,
@@ -201,7 +202,7 @@ impl<'a> Moment<'a> {
     fn state(&self) -> String {
         match &self.standing {
             Standing::Running => {
-                let holder = self.directory.holder.as_deref().unwrap_or_default();
+                let holder = self.whole.holder().unwrap_or_default();
                 let mut text = format!("running: {holder}");
                 if let Some(live) = &self.live {
                     let number = |key: &str| live[key].as_f64().unwrap_or(0.0);
@@ -234,17 +235,16 @@ impl<'a> Moment<'a> {
 
     /// How many pages are in which state, but for those stored.
     fn states(&self) -> String {
-        let index = self.directory.store.index();
         let others = PageState::ALL
             .iter()
-            .filter(|state| **state != PageState::Fetched && index.count(**state) > 0);
-        let counts = others.map(|state| format!("{} {}", whole(index.count(*state)), state.name()));
+            .map(|state| (*state, self.whole.count(*state)))
+            .filter(|(state, count)| *state != PageState::Fetched && *count > 0);
+        let counts = others.map(|(state, count)| format!("{} {}", whole(count), state.name()));
         counts.collect::<Vec<_>>().join(", ")
     }
 
     fn answers(&self) -> String {
-        let [other, informal, ok, moved, client, server] =
-            self.directory.store.index().tally().statuses;
+        let [other, informal, ok, moved, client, server] = self.whole.tally().statuses;
         format!(
             "2xx {}  3xx {}  4xx {}  5xx {}  other {}",
             whole(ok),
@@ -256,7 +256,7 @@ impl<'a> Moment<'a> {
     }
 
     fn sessions(&self) -> String {
-        let sessions = self.directory.store.index().sessions();
+        let sessions = self.whole.first().store.index().sessions();
         let first = sessions.first().map(|first| utc(first.wall_ms));
         format!(
             "{}, the first began {}",

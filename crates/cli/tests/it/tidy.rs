@@ -57,6 +57,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ledger",
             "questions",
             "crawl",
+            "cluster",
             "events",
             "deliver",
             "tables",

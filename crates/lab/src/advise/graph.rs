@@ -5,7 +5,7 @@
 
 use turnstone_frontier::Politeness;
 use turnstone_linkgraph::LinkGraph;
-use turnstone_pagestore::Store;
+use turnstone_pagestore::Joined;
 use turnstone_policy::Question as Asked;
 use turnstone_policy::coverage::{Goal, Trust};
 use turnstone_policy::importance::Bonus;
@@ -37,11 +37,11 @@ const IMPORTANCE: &[&str] = &[
 ];
 
 /// The crawl as a link graph, and by page whether its links are unknown.
-fn open(options: &Options) -> Result<(Store, LinkGraph, Vec<bool>), AdviseError> {
-    let store = Store::look(&options.directory)?;
-    let graph = crawled::graph(&store)?.graph;
-    let unknown = crawled::never_asked(&store);
-    Ok((store, graph, unknown))
+fn open(options: &Options) -> Result<(Joined, LinkGraph, Vec<bool>), AdviseError> {
+    let web = Joined::look(&options.directory)?;
+    let graph = crawled::graph(&web)?.graph;
+    let unknown = crawled::never_asked(&web);
+    Ok((web, graph, unknown))
 }
 
 fn nothing(field: &Field<'_>, why: &str) -> Advice {
@@ -63,7 +63,8 @@ pub(super) fn coverage(
         policies: COVERAGE,
     };
     watch("coverage: reading", 0.0);
-    let (store, graph, unknown) = open(options)?;
+    let (web, graph, unknown) = open(options)?;
+    let store = &web.stores()[0];
     let Ok(trust) = Trust::alike(store.index().seeds().iter().copied()) else {
         return Ok(nothing(&field, "the crawl has no seed"));
     };
@@ -109,7 +110,8 @@ pub(super) fn importance(
         policies: IMPORTANCE,
     };
     watch("importance: reading", 0.0);
-    let (store, graph, unknown) = open(options)?;
+    let (web, graph, unknown) = open(options)?;
+    let store = &web.stores()[0];
     if store.index().copied_count() == 0 {
         return Ok(nothing(&field, "no page was fetched yet"));
     }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::Serialize;
-use turnstone_pagestore::{Store, StoreError};
+use turnstone_pagestore::{Joined, StoreError};
 use turnstone_policy::{Question, Spec, SpecError};
 
 use crate::backtest::Watch;
@@ -231,8 +231,9 @@ pub struct Holding {
 
 /// Looks at a directory.
 pub fn holding(directory: &Path) -> Result<Holding, AdviseError> {
-    let store = Store::look(directory)?;
-    let unknown = crate::crawled::never_asked(&store);
+    let web = Joined::look(directory)?;
+    let unknown = crate::crawled::never_asked(&web);
+    let store = &web.stores()[0];
     let index = store.index();
     let mut holding = Holding {
         pages: index.page_count() as u64,
@@ -242,7 +243,7 @@ pub fn holding(directory: &Path) -> Result<Holding, AdviseError> {
     };
     if holding.stored > 0 {
         let by = crate::crawled::SnapshotBy::Round;
-        let histories = crate::crawled::SiteHistories::read(&store, by)?;
+        let histories = crate::crawled::SiteHistories::read(store, by)?;
         holding.rounds = histories.snapshot_counts().max().unwrap_or(0) as u64;
     }
     Ok(holding)

@@ -11,49 +11,58 @@ pub use snapshots::{SnapshotBy, WHOLE_SITE};
 
 use turnstone_frontier::{Links as _, PageId};
 use turnstone_linkgraph::{GraphBuilder, UrlTable};
-use turnstone_pagestore::{PageState, Settled, Store, StoreError};
+use turnstone_pagestore::{Joined, PageState, Settled, Store, StoreError};
 
 use crate::web::GraphWeb;
 
 /// The link graph of a crawl with the URLs of its pages.
-pub fn graph(store: &Store) -> Result<GraphWeb, StoreError> {
-    let pages = pages(store);
-    let mut numbers = vec![None; store.index().page_count()];
-    for (number, page) in pages.iter().enumerate() {
-        numbers[page.index()] = Some(PageId::from_index(number));
-    }
-    let mut builder = GraphBuilder::with_capacity(pages.len(), pages.len() * 8);
+pub fn graph(web: &Joined) -> Result<GraphWeb, StoreError> {
+    let count = web.page_count();
+    let mut builder = GraphBuilder::with_capacity(count, count * 8);
     let mut urls = UrlTable::new();
-    let (mut links, mut numbered) = (Vec::new(), Vec::new());
-    for page in pages {
-        links_of(store, page, &mut links)?;
-        numbered.clear();
-        numbered.extend(links.iter().filter_map(|link| numbers[link.index()]));
-        builder.push(&numbered);
-        urls.push(&store.url(page)?);
-    }
+    each(web, |_, links, url| {
+        builder.push(links);
+        urls.push(url);
+        Ok::<_, StoreError>(())
+    })?;
     Ok(GraphWeb {
         graph: builder.finish(),
         urls: Some(urls),
     })
 }
 
-/// The pages of a crawl: those in scope, in the order they were found.
-pub fn pages(store: &Store) -> Vec<PageId> {
-    let pages = (0..store.index().page_count()).map(PageId::from_index);
-    pages
-        .filter(|page| !store.index().is_outside(*page))
-        .collect()
+/// Every page of a crawl in scope, in order, with the distinct pages that it leads to, ascending, and its URL.
+pub fn each<E: From<StoreError>>(
+    web: &Joined,
+    mut tell: impl FnMut(PageId, &[PageId], &str) -> Result<(), E>,
+) -> Result<(), E> {
+    let (mut links, mut numbered) = (Vec::new(), Vec::new());
+    for (number, (shard, page)) in web.pages().enumerate() {
+        let store = &web.stores()[shard];
+        links_of(store, page, &mut links)?;
+        numbered.clear();
+        numbered.extend(links.iter().filter_map(|link| web.number(shard, *link)));
+        numbered.sort_unstable();
+        numbered.dedup();
+        tell(PageId::from_index(number), &numbered, &store.url(page)?)?;
+    }
+    Ok(())
 }
 
 /// By page: whether it is unknown what it links to, because it is known of and was never settled.
 /// In the link graph such a page has no links.
-pub fn never_asked(store: &Store) -> Vec<bool> {
-    let index = store.index();
-    let open = [PageState::Waiting, PageState::InFlight, PageState::Unknown];
-    pages(store)
-        .into_iter()
-        .map(|page| !index.is_copied(page) && open.contains(&index.state(page)))
+pub fn never_asked(web: &Joined) -> Vec<bool> {
+    let open = [
+        PageState::Waiting,
+        PageState::InFlight,
+        PageState::Unknown,
+        PageState::Away,
+    ];
+    web.pages()
+        .map(|(shard, page)| {
+            let index = web.stores()[shard].index();
+            !index.is_copied(page) && open.contains(&index.state(page))
+        })
         .collect()
 }
 

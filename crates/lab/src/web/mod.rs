@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use turnstone_linkgraph::{ReadError, bv, edges};
-use turnstone_pagestore::{Store, StoreError};
+use turnstone_pagestore::{Joined, StoreError, shard_folders};
 
 use crate::crawled::{self, ExportError};
 use crate::history::{self, History, HistoryError};
@@ -110,7 +110,7 @@ pub fn recognise(path: &Path) -> Result<WebKind, WebError> {
             what,
         })
     };
-    if path.join("store/journal").is_file() {
+    if path.join("store/journal").is_file() || !shard_folders(path).is_empty() {
         return Ok(WebKind::CrawlDirectory(path.to_owned()));
     }
     if path.is_dir() {
@@ -152,7 +152,7 @@ pub fn open_graph(path: &Path) -> Result<GraphWeb, WebError> {
     let web = match recognise(path)? {
         WebKind::Bv(name) => GraphWeb::new(bv::read(&name)?),
         WebKind::Edges(file) => GraphWeb::new(edges::read(&file)?),
-        WebKind::CrawlDirectory(directory) => crawled::graph(&Store::look(&directory)?)?,
+        WebKind::CrawlDirectory(directory) => crawled::graph(&Joined::look(&directory)?)?,
         WebKind::History(file) => {
             let history = history::read(&file)?;
             GraphWeb::of_history(&history, history.snapshots.len() - 1)
@@ -180,7 +180,7 @@ pub fn unknown_pages(path: &Path) -> Result<Vec<bool>, WebError> {
     let WebKind::CrawlDirectory(directory) = recognise(path)? else {
         return Ok(Vec::new());
     };
-    let unknown = crawled::never_asked(&Store::look(&directory)?);
+    let unknown = crawled::never_asked(&Joined::look(&directory)?);
     Ok(if unknown.contains(&true) {
         unknown
     } else {

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use turnstone_pagestore::Store;
+use turnstone_pagestore::{Store, shard_folders};
 
 use super::{WebError, WebKind, history_files, recognise};
 use crate::crawled::{SiteHistories, SnapshotBy};
@@ -36,12 +36,22 @@ impl RecordedSite {
             let files = history_files(path)?;
             return Ok(files.into_iter().map(Self::File).collect());
         };
-        let store = Store::look(&directory)?;
-        let histories = Rc::new(SiteHistories::read(store, SnapshotBy::Round)?);
-        let mut sites: Vec<(&str, usize)> = histories.origins().zip(0..).collect();
-        sites.sort_unstable();
-        let crawled = |(_, number)| Self::Crawled(Rc::clone(&histories), number);
-        let sites: Vec<Self> = sites.into_iter().map(crawled).collect();
+        let mut folders = shard_folders(&directory);
+        if folders.is_empty() {
+            folders.push(directory.clone());
+        }
+        // A site is in one shard.
+        let mut sites: Vec<(String, Self)> = Vec::new();
+        for folder in folders {
+            let store = Store::look(&folder)?;
+            let histories = Rc::new(SiteHistories::read(store, SnapshotBy::Round)?);
+            for (number, origin) in histories.origins().enumerate() {
+                let site = Self::Crawled(Rc::clone(&histories), number);
+                sites.push((origin.to_owned(), site));
+            }
+        }
+        sites.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let sites: Vec<Self> = sites.into_iter().map(|(_, site)| site).collect();
         if sites.is_empty() {
             return Err(WebError::NothingFetched { path: directory });
         }

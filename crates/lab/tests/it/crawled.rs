@@ -6,7 +6,9 @@ use turnstone_frontier::{Change, Fault, PageId, Tick};
 use turnstone_lab::crawled::{self, SiteHistories, SnapshotBy};
 use turnstone_lab::history::{self, History};
 use turnstone_lab::web::{self, WebKind};
-use turnstone_pagestore::{Entry, Facts, Links, NewPage, Outcome, Position, Settled, Store};
+use turnstone_pagestore::{
+    Entry, Facts, Joined, Links, NewPage, Outcome, Position, Settled, Store,
+};
 
 const DAY_MS: u64 = 86_400_000;
 /// 2026-01-10.
@@ -193,8 +195,9 @@ fn the_link_graph_has_every_known_page() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("c");
     let store = crawl(&directory);
-    let graph = crawled::graph(&store).unwrap();
-    drop(store);
+    let web = Joined::of(vec![store]).unwrap();
+    let graph = crawled::graph(&web).unwrap();
+    drop(web);
     let kind = web::recognise(&directory).unwrap();
     assert_eq!(kind, WebKind::CrawlDirectory(directory.clone()));
     let again = web::open_graph(&directory).unwrap();

@@ -71,6 +71,7 @@ impl From<Asked> for Question {
 
 impl Advise {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        super::shards::refuse(&self.directory, "advise")?;
         if !(self.seconds_max >= 0.0 && self.seconds_max.is_finite()) {
             return Err(
                 Usage::of("--seconds-max", "must be a number of seconds, at least 0").into(),

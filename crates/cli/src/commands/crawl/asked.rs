@@ -59,6 +59,10 @@ pub(crate) struct Crawl {
     /// The most requests under way [default: 64]
     #[arg(long, value_name = "N")]
     connections: Option<usize>,
+    /// Cut the crawl into N shards by registrable domain, each with a loop and a journal of its own, so that
+    /// one process uses N cores; for good, with the policy rankmass [default: one piece]
+    #[arg(long, value_name = "N")]
+    shards: Option<u32>,
     /// Keep no WARC files
     #[arg(long)]
     no_warc: bool,
@@ -151,6 +155,7 @@ impl Crawl {
         over(&mut config.random_seed, &self.random_seed);
         over(&mut config.contact, &self.contact);
         self.identity.over(&mut config.identity);
+        over(&mut config.shards, &self.shards);
         if let Some(ca) = &self.ca {
             config.ca = Some(crate::commands::live::absolute(ca));
         }

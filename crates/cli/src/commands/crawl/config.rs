@@ -70,6 +70,9 @@ pub(crate) struct Config {
     /// Limits.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) limits: LimitsConfig,
+    /// How many shards it is cut into; in one piece without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shards: Option<u32>,
     /// Whether pages are kept in WARC files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warc: Option<bool>,

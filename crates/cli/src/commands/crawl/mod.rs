@@ -4,6 +4,7 @@ mod asked;
 pub(crate) mod config;
 mod lists;
 pub(crate) mod policy;
+mod shards;
 pub(crate) mod summary;
 mod until;
 pub(crate) mod verdict;
@@ -22,7 +23,6 @@ use turnstone_ledger::{Ledger, Opened, Past, Stop, Until, adopt, flips, sow};
 use turnstone_pagestore::{PageState, Store};
 
 use self::config::Config;
-use super::directory::Directory;
 use super::live;
 use super::serve::{Changes, Listen};
 use crate::exit::{Exit, Usage};
@@ -31,7 +31,9 @@ use crate::output::Output;
 impl Crawl {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let directory = self.output.as_path();
-        let config = self.merged(Config::read(directory)?)?;
+        crate::commands::shards::refuse_one(directory)?;
+        let mut config = self.merged(Config::read(directory)?)?;
+        config.shards = shards::count(directory, config.shards)?;
         let receivers = self.deliver.receivers(&config, directory)?;
         let (summary, until) = carry_out(
             Order {
@@ -72,6 +74,9 @@ pub(crate) struct Order<'a> {
 /// Crawls, in a directory that is new or goes on, until a goal, a limit or a signal ends it, and leaves
 /// the report. Says how it ended, and when it was to end.
 pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Summary, Until)> {
+    if let Some(count) = order.config.shards {
+        return shards::carry_out(order, count, output);
+    }
     let Order {
         directory,
         config,
@@ -220,8 +225,17 @@ fn unasked(summary: &Summary, directory: &Path) -> anyhow::Result<Option<String>
     if summary.stop != Stop::Exhausted || summary.tally.requests > 0 || summary.pages > 0 {
         return Ok(None);
     }
-    let looked = Directory::look(directory)?;
-    let Some(seed) = looked.store.index().seeds().first().copied() else {
+    let mut first = None;
+    for looked in crate::commands::shards::Whole::look(directory)?.shards {
+        let index = looked.store.index();
+        let mut seeds = index.seeds().iter().copied();
+        let here = seeds.find(|seed| index.state(*seed) != PageState::Away);
+        if let Some(seed) = here {
+            first = Some((looked, seed));
+            break;
+        }
+    }
+    let Some((looked, seed)) = first else {
         return Ok(None);
     };
     let (url, (_, said)) = (looked.url(seed)?, looked.fate(seed)?);

@@ -11,11 +11,16 @@ use turnstone_pagestore::Tally;
 
 use super::verdict::{Stand, provable};
 use crate::commands::directory::Directory;
+use crate::commands::shards::folders;
 use crate::output::Output;
 
 /// Prints the summary.
 pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> anyhow::Result<()> {
-    let with_dead = Directory::look(directory)?.with_dead_links()?;
+    // What counts links to dead pages has no account between shards.
+    let with_dead = match folders(directory)?.is_empty() {
+        true => Directory::look(directory)?.with_dead_links()?,
+        false => None,
+    };
     let mut document = document(summary, directory);
     add_dead(&mut document, with_dead);
     output.result(&document, || {

@@ -60,6 +60,18 @@ impl Counts {
         }
     }
 
+    /// Those of several shards, each page counted where it belongs.
+    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            stored: sum.stored + one.stored,
+            waiting: sum.waiting + one.waiting,
+            gone: sum.gone + one.gone,
+            refused: sum.refused + one.refused,
+            traps: sum.traps + one.traps,
+            cut: sum.cut + one.cut,
+        })
+    }
+
     fn of_tally(tally: &Tally, refused: u64) -> Self {
         let traps = tally.classes.get("trap").copied().unwrap_or(0);
         Self {

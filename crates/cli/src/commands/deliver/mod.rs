@@ -42,6 +42,7 @@ pub(crate) struct Deliver {
 
 impl Deliver {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        super::shards::refuse(&self.directory, "deliver")?;
         let config = Config::read(&self.directory)?.unwrap_or_default();
         let mut receivers = self.options.receivers(&config, &self.directory)?;
         if receivers.is_empty() {

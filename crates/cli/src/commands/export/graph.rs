@@ -4,11 +4,10 @@ use clap::Args;
 use serde_json::json;
 use turnstone_lab::crawled;
 use turnstone_lab::number::whole;
-use turnstone_ledger::View;
 use turnstone_linkgraph::PageSink;
 use turnstone_linkgraph::bv::BvWriter;
 use turnstone_linkgraph::edges::EdgeWriter;
-use turnstone_pagestore::Store;
+use turnstone_pagestore::Joined;
 
 use super::FromTo;
 use crate::output::Output;
@@ -30,38 +29,35 @@ pub(crate) struct Edges {
 
 impl Graph {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let store = Store::look(&self.paths.directory)?;
+        let web = Joined::look(&self.paths.directory)?;
         let sink = Box::new(BvWriter::create(&self.paths.output)?);
-        write(&store, sink, &self.paths, output)
+        write(&web, sink, &self.paths, output)
     }
 }
 
 impl Edges {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let store = Store::look(&self.paths.directory)?;
+        let web = Joined::look(&self.paths.directory)?;
         let sink = Box::new(EdgeWriter::create(&self.paths.output)?);
-        write(&store, sink, &self.paths, output)
+        write(&web, sink, &self.paths, output)
     }
 }
 
 fn write(
-    store: &Store,
+    web: &Joined,
     mut sink: Box<dyn PageSink>,
     paths: &FromTo,
     output: &Output,
 ) -> anyhow::Result<()> {
     let progress = Progress::share();
-    let view = View::inside(store);
-    let pages = view.len();
-    let (mut links, mut link_count) = (Vec::new(), 0);
-    let mut numbered = Vec::new();
-    for page in view.numbered() {
-        crawled::links_of(store, page, &mut links)?;
-        view.links(links.iter().copied(), &mut numbered);
-        link_count += numbered.len() as u64;
-        sink.page(&numbered, Some(&store.url(page)?))?;
+    let pages = web.page_count();
+    let mut link_count = 0;
+    crawled::each(web, |page, links, url| -> anyhow::Result<()> {
+        link_count += links.len() as u64;
+        sink.page(links, Some(url))?;
         progress.at("writing", page.index() as f64 / pages as f64);
-    }
+        Ok(())
+    })?;
     sink.finish()?;
     drop(progress);
     let name = paths.output.display().to_string();

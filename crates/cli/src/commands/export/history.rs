@@ -9,7 +9,7 @@ use serde_json::json;
 use turnstone_lab::crawled::{HistoryCounts, SiteHistories, SnapshotBy};
 use turnstone_lab::number::whole;
 use turnstone_lab::table::Table;
-use turnstone_pagestore::Store;
+use turnstone_pagestore::Joined;
 
 use super::FromTo;
 use crate::exit::Usage;
@@ -43,20 +43,31 @@ enum Snapshot {
 
 impl History {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let store = Store::look(&self.paths.directory)?;
+        // A site is in one shard.
+        let joined = Joined::look(&self.paths.directory)?;
         let progress = Progress::busy("reading the journal");
         let by = match self.snapshot {
             Snapshot::Day => SnapshotBy::Day,
             Snapshot::Session => SnapshotBy::Session,
         };
-        let histories = SiteHistories::read(&store, by)?;
-        let files = self.files(&histories)?;
+        let stores = joined.stores().iter();
+        let histories = stores.map(|store| SiteHistories::read(store, by));
+        let histories = histories.collect::<Result<Vec<_>, _>>()?;
+        let sites: Vec<(usize, usize, &str)> = histories
+            .iter()
+            .enumerate()
+            .flat_map(|(shard, all)| {
+                let origins = all.origins().enumerate();
+                origins.map(move |(number, origin)| (shard, number, origin))
+            })
+            .collect();
+        let files = self.files(sites.iter().map(|(.., origin)| *origin))?;
         let mut written = Vec::new();
-        for (number, file) in files.into_iter().enumerate() {
+        for ((shard, number, _), file) in sites.iter().zip(files) {
             let mut counts = HistoryCounts::default();
             write_whole(&file, |out| {
-                counts = histories
-                    .write(number, out)
+                counts = histories[*shard]
+                    .write(*number, out)
                     .map_err(std::io::Error::other)?;
                 Ok(())
             })?;
@@ -87,9 +98,12 @@ impl History {
     }
 
     /// Where each site goes.
-    fn files(&self, histories: &SiteHistories<&Store>) -> anyhow::Result<Vec<PathBuf>> {
+    fn files<'a>(
+        &self,
+        origins: impl ExactSizeIterator<Item = &'a str>,
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let path = &self.paths.output;
-        let count = histories.origins().count();
+        let count = origins.len();
         anyhow::ensure!(
             count > 0,
             "{}: no page was fetched yet: there is no history",
@@ -106,10 +120,7 @@ impl History {
             return Ok(vec![path.clone()]);
         }
         new_folder(path)?;
-        Ok(histories
-            .origins()
-            .map(|origin| path.join(file_name(origin)))
-            .collect())
+        Ok(origins.map(|origin| path.join(file_name(origin))).collect())
     }
 }
 

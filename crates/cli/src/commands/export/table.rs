@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_lab::number::whole;
-use turnstone_pagestore::Store;
+use turnstone_pagestore::{Store, shard_folders};
 use turnstone_tables::{Form, Table};
 
 use super::FromTo;
@@ -41,7 +41,9 @@ impl Rows {
     pub(super) fn run(self, table: Table, output: &Output) -> anyhow::Result<()> {
         let form = form(&self.paths.output, self.format)?;
         // A crawl that is not there is told as such, not as a file that cannot be written.
-        drop(Store::look(&self.paths.directory)?);
+        if shard_folders(&self.paths.directory).is_empty() {
+            drop(Store::look(&self.paths.directory)?);
+        }
         let progress = Progress::busy("writing");
         let mut rows = 0;
         write_whole(&self.paths.output, |out| {

@@ -10,6 +10,7 @@ pub(crate) mod news;
 mod options;
 mod peers;
 mod rounds;
+mod side_by_side;
 pub(crate) mod view;
 
 pub(crate) use deliveries::{StorePen, begin, said_in_words};
@@ -18,6 +19,7 @@ pub(crate) use identity::{IdentityConfig, IdentityOptions, read_secret};
 pub(crate) use options::LiveOptions;
 pub(crate) use peers::{absolute, refuse_proxy};
 pub(crate) use rounds::{RoundOrder, ask};
+pub(crate) use side_by_side::drive_shards;
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -37,35 +39,29 @@ use turnstone_pagestore::{Position, Store, warc};
 
 use super::crawl::config::Config;
 use super::serve::{Changes, Desks, Listen};
+use super::shards;
 use crate::exit::Usage;
 
 /// What the names of WARC files begin with.
 pub(crate) const ARCHIVE: &str = "crawl";
 
+/// What this process is called by those who find its lock.
+pub(crate) fn holder() -> String {
+    format!("process {} (turnstone {})", std::process::id(), command())
+}
+
+/// The command that this process was told to carry out.
+fn command() -> String {
+    let mut arguments = crate::caller::arguments().into_iter();
+    arguments.nth(1).unwrap_or_default()
+}
+
 /// Opens the crawl directory, or makes it.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
-    let command: Vec<String> = crate::caller::arguments()
-        .into_iter()
-        .skip(1)
-        .take(1)
-        .collect();
-    let holder = format!(
-        "process {} (turnstone {})",
-        std::process::id(),
-        command.join(" ")
-    );
+    shards::refuse_one(directory)?;
+    shards::refuse(directory, &command())?;
     if directory.join("store/journal").exists() {
-        let archive = warc::Settings::new(ARCHIVE, [0; 16]);
-        let (store, mended) = Store::open_mended(directory, &holder, &archive)?;
-        if let Some(mended) = mended {
-            let _ = writeln!(
-                std::io::stderr(),
-                "{}: {} fetches whose bodies never reached the disk were cut, and are made again",
-                directory.display(),
-                mended.fetches
-            );
-        }
-        return Ok(store);
+        return open_journal(directory);
     }
     if directory.exists() && !directory.is_dir() {
         return Err(Usage::of(
@@ -74,7 +70,22 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
         )
         .into());
     }
-    Ok(Store::create(directory, &holder)?)
+    Ok(Store::create(directory, &holder())?)
+}
+
+/// Opens a journal that is there.
+pub(crate) fn open_journal(directory: &Path) -> anyhow::Result<Store> {
+    let archive = warc::Settings::new(ARCHIVE, [0; 16]);
+    let (store, mended) = Store::open_mended(directory, &holder(), &archive)?;
+    if let Some(mended) = mended {
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}: {} fetches whose bodies never reached the disk were cut, and are made again",
+            directory.display(),
+            mended.fetches
+        );
+    }
+    Ok(store)
 }
 
 /// A seed that the guard would refuse whatever its name stands for is said before anything is asked.

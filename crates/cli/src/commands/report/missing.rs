@@ -69,6 +69,20 @@ impl Missing {
         })
     }
 
+    /// What is missing here and in another shard.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.worst.extend(other.worst);
+        self.worst
+            .sort_by(|(a, url, _), (b, other, _)| b.cmp(a).then_with(|| url.cmp(other)));
+        self.worst.truncate(SHOWN);
+        self.waiting += other.waiting;
+        self.mass += other.mass;
+        self.lost.extend(other.lost);
+        self.lost.truncate(SHOWN);
+        self.lost_count += other.lost_count;
+        self
+    }
+
     pub(super) fn text(&self, coverage: Coverage) -> String {
         let share = |mass: u64| share(mass as f64 / Coverage::ONE as f64);
         let mut text = match self.waiting {

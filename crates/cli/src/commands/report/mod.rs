@@ -21,8 +21,10 @@ use self::missing::Missing;
 use crate::commands::crawl::summary::{Proven, bytes, classes, dead_line};
 use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
+use crate::commands::shards::Whole;
 use crate::exit::Exit;
 use crate::files::write_whole;
+use crate::moment::utc;
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -52,7 +54,7 @@ impl Report {
 
 /// Writes the page about a crawl, and says where.
 pub(crate) fn write(directory: &Path, file: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let looked = Directory::look(directory)?;
+    let looked = Whole::look(directory)?;
     let file = match file {
         Some(file) => file,
         None => {
@@ -68,22 +70,25 @@ pub(crate) fn write(directory: &Path, file: Option<PathBuf>) -> anyhow::Result<P
 
 /// The page about a crawl, for who shows it elsewhere.
 pub(crate) fn html(directory: &Path) -> anyhow::Result<String> {
-    Ok(page(&Directory::look(directory)?)?.html())
+    Ok(page(&Whole::look(directory)?)?.html())
 }
 
-fn page(directory: &Directory) -> anyhow::Result<Page> {
-    let index = directory.store.index();
-    let course = Course::of(&directory.store)?;
-    let folded = directory.fold()?;
-    let coverage = folded
-        .as_ref()
-        .and_then(|folded| folded.scheduler.coverage());
-    let mut parts = vec![Part::Text(setting(directory, coverage)?)];
+fn page(crawl: &Whole) -> anyhow::Result<Page> {
+    let directory = crawl.first();
+    let tally = &crawl.tally();
+    let course = Course::of(crawl.shards.iter().map(|shard| &shard.store))?;
+    let folded = crawl.shards.iter().map(Directory::fold);
+    let folded = folded.collect::<anyhow::Result<Vec<_>>>()?;
+    let coverage = crawl.coverage_of(&folded);
+    let mut parts = vec![Part::Text(setting(crawl, coverage)?)];
     if let Some(coverage) = coverage {
         parts.push(Part::Figure(coverage_figure(&course, Proven::of(coverage))));
     }
-    if let (Some(coverage), Some(folded)) = (coverage, &folded) {
-        let missing = Missing::of(directory, folded)?;
+    let folded = crawl.shards.iter().zip(folded.iter().flatten());
+    let missing = folded.map(|(shard, folded)| Missing::of(shard, folded));
+    let missing = missing.collect::<anyhow::Result<Vec<_>>>()?;
+    let missing = missing.into_iter().reduce(Missing::and);
+    if let (Some(coverage), Some(missing)) = (coverage, missing) {
         parts.push(Part::Heading("What is missing".to_owned()));
         parts.push(Part::Text(missing.text(coverage)));
         parts.extend(missing.waiting_table().map(Part::Table));
@@ -95,21 +100,22 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
     }
     parts.push(Part::Heading("Answers".to_owned()));
     parts.push(Part::Figure(answers_figure(&course)));
-    parts.push(Part::Table(tables::statuses(index.tally())));
+    parts.push(Part::Table(tables::statuses(tally)));
     parts.push(Part::Heading("What came of pages".to_owned()));
-    parts.push(Part::Table(classes(index.tally())));
+    parts.push(Part::Table(classes(tally)));
     parts.push(Part::Heading("Hosts".to_owned()));
-    parts.push(Part::Text(tables::hosts_text(index)));
-    parts.push(Part::Table(tables::largest_hosts(index)));
-    if index.host_count() > 1 {
+    parts.push(Part::Text(tables::hosts_text(crawl)));
+    parts.push(Part::Table(tables::largest_hosts(crawl)));
+    if crawl.host_count() > 1 {
         parts.push(Part::Heading("Slowest hosts".to_owned()));
-        parts.push(Part::Table(tables::slowest_hosts(index)));
+        parts.push(Part::Table(tables::slowest_hosts(crawl)));
     }
     parts.push(Part::Heading("Go on".to_owned()));
     parts.push(Part::Command(format!(
         "turnstone crawl -o {0}\nturnstone status {0}\nturnstone why {0} URL",
-        directory.path.display()
+        crawl.path.display()
     )));
+    let index = directory.store.index();
     let first = index.seeds().first().map(|seed| directory.url(*seed));
     let more = match index.seeds().len() {
         0 | 1 => String::new(),
@@ -117,16 +123,16 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
     };
     Ok(Page {
         title: format!("Crawl of {}{more}", first.transpose()?.unwrap_or_default()),
-        question: directory.sentence(coverage)?,
+        question: crawl.sentence(coverage)?,
         parts,
     })
 }
 
 /// The crawl in a paragraph.
-fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<String> {
-    let index = directory.store.index();
-    let tally = index.tally();
-    let state = match directory.standing()? {
+fn setting(crawl: &Whole, coverage: Option<Coverage>) -> anyhow::Result<String> {
+    let directory = crawl.first();
+    let tally = crawl.tally();
+    let state = match crawl.standing()? {
         Standing::Running => "it is still running".to_owned(),
         Standing::Stopped(why) => match Stop::named(&why) {
             Some(stop) => format!("it ended because {}", because(stop)),
@@ -138,15 +144,18 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
     let mut text = format!(
         "{} pages stored of {} known on {} hosts, with {} requests ({} for robots.txt) and {} \
          received; {state}. Policy {}. Last change {}.",
-        whole(index.had_count()),
-        whole(index.known_count()),
-        whole(tally.hosts.iter().filter(|host| host.pages > 0).count() as u64),
+        whole(crawl.had_count()),
+        whole(crawl.known_count()),
+        whole(crawl.hosts_met()),
         whole(tally.requests),
         whole(tally.robots_requests),
         bytes(tally.body_bytes),
         directory.asked.spec,
-        directory.utc(index.latest()),
+        utc(crawl.latest_ms()),
     );
+    if crawl.is_cut() {
+        text += &format!(" It is cut into shards: {}.", crawl.shards_text());
+    }
     if let Some(coverage) = coverage {
         let proven = Proven::of(coverage);
         text += &format!(

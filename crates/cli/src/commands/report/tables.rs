@@ -1,11 +1,12 @@
 //! The tables of a crawl's report.
 
 use turnstone_frontier::HostId;
-use turnstone_lab::number::{duration, percent, whole};
+use turnstone_lab::number::{duration, percent, whole as number};
 use turnstone_lab::table::Table;
-use turnstone_pagestore::{HostTally, Index, Tally};
+use turnstone_pagestore::{HostTally, Tally};
 
 use crate::commands::crawl::summary::bytes;
+use crate::commands::shards::Whole;
 
 /// How many hosts are shown.
 const HOSTS_SHOWN: usize = 20;
@@ -18,35 +19,35 @@ pub(super) fn statuses(tally: &Tally) -> Table {
     for (name, count) in names.iter().zip(tally.statuses) {
         if count > 0 {
             let share = percent(count as f64 / all as f64);
-            table.row([(*name).to_owned(), whole(count), share]);
+            table.row([(*name).to_owned(), number(count), share]);
         }
     }
     table
 }
 
 /// How many hosts there are, and how many are shown.
-pub(super) fn hosts_text(index: &Index) -> String {
-    let count = index.host_count();
+pub(super) fn hosts_text(whole: &Whole) -> String {
+    let count = usize::try_from(whole.host_count()).unwrap_or(usize::MAX);
     if count == 1 {
         return "One host.".to_owned();
     }
     if count <= HOSTS_SHOWN {
-        return format!("All {} hosts, by pages stored.", whole(count as u64));
+        return format!("All {} hosts, by pages stored.", number(count as u64));
     }
     format!(
         "{} hosts; the {HOSTS_SHOWN} with most pages stored.",
-        whole(count as u64)
+        number(count as u64)
     )
 }
 
 /// The hosts with most pages stored.
-pub(super) fn largest_hosts(index: &Index) -> Table {
-    table(index, |_| true, |tally| u64::from(tally.fetched))
+pub(super) fn largest_hosts(whole: &Whole) -> Table {
+    table(whole, |_| true, |tally| u64::from(tally.fetched))
 }
 
 /// The hosts that took longest to answer.
-pub(super) fn slowest_hosts(index: &Index) -> Table {
-    table(index, |tally| tally.requests > 0, mean_us)
+pub(super) fn slowest_hosts(whole: &Whole) -> Table {
+    table(whole, |tally| tally.requests > 0, mean_us)
 }
 
 /// Microseconds a request, on average.
@@ -56,13 +57,20 @@ fn mean_us(tally: &HostTally) -> u64 {
 
 /// The hosts largest by a measure, equal ones by number.
 fn table(
-    index: &Index,
+    whole: &Whole,
     fits: impl Fn(&HostTally) -> bool,
     measure: impl Fn(&HostTally) -> u64,
 ) -> Table {
-    let hosts = index.tally().hosts.iter().enumerate();
-    let mut hosts: Vec<(usize, &HostTally)> = hosts.filter(|(_, tally)| fits(tally)).collect();
-    hosts.sort_by_key(|(number, tally)| (std::cmp::Reverse(measure(tally)), *number));
+    // By shard and number: each host once, where it is at home.
+    let mut hosts: Vec<((usize, HostId), &HostTally)> = Vec::new();
+    for (shard, directory) in whole.shards.iter().enumerate() {
+        let index = directory.store.index();
+        let all = index.tally().hosts.iter().enumerate();
+        let all = all.map(|(host, tally)| (HostId::from_index(host), tally));
+        let here = all.filter(|(host, tally)| index.away(*host).is_none() && fits(tally));
+        hosts.extend(here.map(|(host, tally)| ((shard, host), tally)));
+    }
+    hosts.sort_by_key(|(at, tally)| (std::cmp::Reverse(measure(tally)), *at));
     let mut table = Table::new(&[
         "host",
         "#stored",
@@ -72,18 +80,18 @@ fn table(
         "#mean time",
         "#received",
     ]);
-    for (number, tally) in hosts.into_iter().take(HOSTS_SHOWN) {
+    for ((shard, host), tally) in hosts.into_iter().take(HOSTS_SHOWN) {
         let mean = if tally.requests == 0 {
             "-".to_owned()
         } else {
             duration(mean_us(tally) as f64 / 1e6)
         };
         table.row([
-            index.host_name(HostId::from_index(number)).to_owned(),
-            whole(tally.fetched.into()),
-            whole(tally.pages.into()),
-            whole(tally.requests.into()),
-            whole(tally.failed.into()),
+            whole.shards[shard].store.index().host_name(host).to_owned(),
+            number(tally.fetched.into()),
+            number(tally.pages.into()),
+            number(tally.requests.into()),
+            number(tally.failed.into()),
             mean,
             bytes(tally.body_bytes),
         ]);

@@ -14,12 +14,13 @@ use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::{Arm, Chance, PageId};
 use turnstone_lab::number::whole;
-use turnstone_pagestore::{PageState, Settled};
+use turnstone_pagestore::{PageState, Settled, Store};
 use turnstone_policy::Question;
 
 use self::past::Past;
 use self::rank::RankParts;
 use crate::commands::directory::Directory;
+use crate::commands::shards;
 use crate::exit::{Exit, Usage};
 use crate::lines::aligned;
 use crate::output::Output;
@@ -53,8 +54,7 @@ impl Why {
 }
 
 /// Everything there is to say of a URL: as JSON, and in words.
-pub(crate) fn tell(directory: &Path, url: &str) -> anyhow::Result<(Value, String)> {
-    let directory = Directory::look(directory)?;
+pub(crate) fn tell(whole: &Path, url: &str) -> anyhow::Result<(Value, String)> {
     let mut url = parse(url, &UrlLimits::default()).map_err(|error| {
         let what = format!(
             "{}: {error}; give a URL like https://example.org/",
@@ -63,12 +63,22 @@ pub(crate) fn tell(directory: &Path, url: &str) -> anyhow::Result<(Value, String
         Usage::of("URL", what)
     })?;
     url.set_fragment(None);
+    let folder = shards::folder_of(whole, &url)?;
+    let directory = Directory::look(&folder)?;
     let key = canonical_key(&url, &directory.plan.keys);
     let key = directory.store.keyer().key(&key);
     let Some(page) = directory.store.index().find(key) else {
         return stranger::judge(&directory, &url);
     };
-    let told = Told::of(&directory, page)?;
+    let mut told = Told::of(&directory, page)?;
+    for other in shards::folders(whole)? {
+        if other != folder {
+            let store = Store::look(&other)?;
+            if let Some(page) = store.index().find(key) {
+                told.past.linked_from_others(Past::of(&store, page)?);
+            }
+        }
+    }
     Ok((told.json(&directory), told.text(&directory)))
 }
 
@@ -299,7 +309,10 @@ fn stored_at(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result
     let same_as = facts.duplicate_of.filter(|other| *other != page);
     let settings = turnstone_pagestore::warc::Settings::new("crawl", [0; 16]);
     Ok(Some(StoredAt {
-        file: settings.file_name(capture.file),
+        file: match directory.store.index().shard() {
+            Some((shard, _)) => format!("shards/{shard}/warc/{}", settings.file_name(capture.file)),
+            None => settings.file_name(capture.file),
+        },
         offset: capture.offset,
         length: capture.length,
         same_as: same_as.map(|other| directory.url(other)).transpose()?,

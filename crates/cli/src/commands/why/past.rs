@@ -74,6 +74,15 @@ impl Past {
         })
     }
 
+    /// The page is also linked from pages of another shard.
+    pub(super) fn linked_from_others(&mut self, other: Self) {
+        self.linked_from.extend(other.linked_from);
+        self.linked_from.truncate(TOLD_MAX);
+        self.linked_from_count += other.linked_from_count;
+        self.redirected_from.extend(other.redirected_from);
+        self.redirected_from.truncate(TOLD_MAX);
+    }
+
     pub(super) fn json(&self, directory: &Directory) -> Value {
         let outcome = |(tick, outcome): &(Tick, Outcome<'_>)| {
             let facts = &outcome.facts;

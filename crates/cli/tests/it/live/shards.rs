@@ -1,22 +1,16 @@
-//! A crawl cut into shards, in one process, by the live loop: what it stores, proves and asks is what a crawl
-//! in one piece does, over kill -9 at any moment.
-//!
-//! There is no command for it yet, so the process that is killed is this test binary, started again as a child
-//! that crawls and does nothing else. The town is served by the parent, whose judge counts requests that come
-//! too early.
+//! A crawl cut into shards by `crawl --shards N`: what it stores, proves and asks is what a crawl in one piece
+//! does, over kill -9 at any moment, also where hosts of several shards are at one address.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tokio::sync::watch;
 use turnstone_cluster::shard::Cut;
-use turnstone_crawl::{Clock, Crawl, Parts, Plan as CrawlPlan, StopLevel, Summary, join};
-use turnstone_fetch::scope::{Scope, ScopeRules};
-use turnstone_fetch::{Client, Config, Guard, Identity, Url};
-use turnstone_frontier::{Coverage, PageId, Policy, Politeness, Tick};
-use turnstone_ledger::{Ledger, Past, Stop, Until, cut, flips, sow};
+use turnstone_fetch::Url;
+use turnstone_frontier::{Coverage, PageId, Policy};
+use turnstone_lab::serve::{Handle, Naming, Options, Politeness, RobotsCheck, Web, start};
+use turnstone_ledger::{Ledger, Terms};
 use turnstone_pagestore::{Entry, PageState, Position, Store};
 use turnstone_policy::coverage::{self, Goal, Trust};
 use turnstone_policy::mass::Fraction;
@@ -25,10 +19,8 @@ use super::audit;
 use super::crawler::Crawler;
 use super::dice::Dice;
 use super::town::{Plan, Town};
+use crate::run::turnstone;
 
-/// The robots.txt of the first is at the second: a shard asks no hosts of others, so pages of a host whose
-/// robots.txt is in another shard are refused.
-const ROBOTS: (usize, usize) = (3, 4);
 const TOWN: Plan = Plan {
     hosts: 6,
     pages: 24,
@@ -36,286 +28,118 @@ const TOWN: Plan = Plan {
     scale: 100,
     faults: true,
 };
+/// Until nothing is left.
+const ALL: &str = "--until pages=100000";
 
-fn goal(coverage: Option<f64>) -> Goal {
-    // What is negligible to each shard adds up.
-    let epsilon = coverage.map_or(1e-5, |share| 1.0 - share);
-    Goal {
-        epsilon: Fraction::new(epsilon).unwrap(),
-        ..Goal::default()
-    }
+fn folder(crawler: &Crawler, shard: u32) -> PathBuf {
+    crawler.directory().join(format!("shards/{shard}"))
 }
 
-fn policy(coverage: Option<f64>) -> Box<dyn Policy> {
+/// Whether the hosts of a town fell into more than one shard: a secret decides, drawn for each crawl.
+fn is_cut(crawler: &Crawler, shards: u32, origin: impl Fn(usize) -> String) -> bool {
+    let store = Store::look(&folder(crawler, 0)).unwrap();
+    let cut = Cut::new(store.secret(), shards);
+    let shard = |host: usize| {
+        let url = Url::parse(&origin(host)).unwrap();
+        cut.shard_of(turnstone_fetch::urls::site_of(&url))
+    };
+    let used: BTreeSet<u32> = (0..TOWN.hosts as usize).map(|host| shard(host).0).collect();
+    used.len() > 1
+}
+
+/// Every page that some shard has, each once; and what all prove, reckoned from the journals alone.
+fn look(crawler: &Crawler, shards: u32) -> (audit::Pages, Coverage, u64) {
+    let (mut pages, mut masses, mut requests) = (audit::Pages::new(), Vec::new(), 0);
+    for shard in 0..shards {
+        let store = Store::look(&folder(crawler, shard)).unwrap();
+        requests += store.index().tally().requests;
+        for (url, state) in audit::pages(&store) {
+            if state != PageState::Away {
+                let twice = pages.insert(url.clone(), state);
+                assert_eq!(twice, None, "{url} is of two shards");
+            }
+        }
+        let terms = Terms::read(store.index().plan().unwrap()).unwrap();
+        let folded = Ledger::replay(&store, &terms, policy()).unwrap();
+        masses.push(folded.scheduler.shard().unwrap().masses());
+    }
+    let total: i128 = masses.iter().map(|masses| masses.total()).sum();
+    assert_eq!(
+        total,
+        i128::from(Coverage::ONE),
+        "mass is conserved to the last bit"
+    );
+    assert!(masses.iter().all(|masses| masses.balanced()));
+    (pages, Coverage::of_shards(masses, 0), requests)
+}
+
+/// That of a crawl without a goal.
+fn policy() -> Box<dyn Policy> {
     let trust = Trust::alike([PageId(0)]).unwrap();
-    coverage::build(&"rankmass".parse().unwrap(), &trust, goal(coverage)).unwrap()
-}
-
-/// What a child is told by its environment.
-#[derive(Clone, Debug)]
-struct Order {
-    folder: PathBuf,
-    shards: u32,
-    /// The front page, and the hosts of the town.
-    front: String,
-    hosts: String,
-    coverage: Option<f64>,
-    requests: Option<u64>,
-}
-
-impl Order {
-    fn of(town: &Town, folder: &Path, shards: u32) -> Self {
-        let hosts: Vec<String> = (0..TOWN.hosts as usize)
-            .map(|host| Url::parse(town.server.origin(host)).unwrap())
-            .map(|url| url.host_str().unwrap().to_owned())
-            .collect();
-        Self {
-            folder: folder.to_owned(),
-            shards,
-            front: format!("{}/", town.server.origin(0)),
-            hosts: hosts.join(","),
-            coverage: None,
-            requests: None,
-        }
-    }
-
-    fn start(&self) -> Child {
-        let number = |number: Option<String>| number.unwrap_or_default();
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "live::shards::child", "--ignored", "--nocapture"])
-            .env("SHARDS_FOLDER", &self.folder)
-            .env("SHARDS", self.shards.to_string())
-            .env("SHARDS_FRONT", &self.front)
-            .env("SHARDS_HOSTS", &self.hosts)
-            .env(
-                "SHARDS_COVERAGE",
-                number(self.coverage.map(|it| it.to_string())),
-            )
-            .env(
-                "SHARDS_REQUESTS",
-                number(self.requests.map(|it| it.to_string())),
-            )
-            .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap()
-    }
-
-    fn told() -> Option<Self> {
-        let word = |name: &str| std::env::var(name).ok();
-        Some(Self {
-            folder: word("SHARDS_FOLDER")?.into(),
-            shards: word("SHARDS")?.parse().ok()?,
-            front: word("SHARDS_FRONT")?,
-            hosts: word("SHARDS_HOSTS")?,
-            coverage: word("SHARDS_COVERAGE")?.parse().ok(),
-            requests: word("SHARDS_REQUESTS")?.parse().ok(),
-        })
-    }
-
-    fn plan(&self) -> CrawlPlan {
-        let rules = ScopeRules {
-            hosts: self.hosts.split(',').map(str::to_owned).collect(),
-            ..ScopeRules::default()
-        };
-        let mut plan = CrawlPlan::new(Scope::new(rules).unwrap());
-        plan.politeness = Politeness {
-            delay_ms: TOWN.delay_ms * TOWN.scale,
-            open_max: 1,
-        };
-        plan.per_address = false;
-        plan.until = Until {
-            coverage: self.coverage.is_some(),
-            requests: self.requests,
-            ..Until::default()
-        };
-        plan
-    }
-
-    /// A secret by which every shard has hosts, and `ROBOTS` those that they need.
-    fn secret(&self) -> [u8; 16] {
-        let hosts: Vec<&str> = self.hosts.split(',').collect();
-        let fits = |secret: &[u8; 16]| {
-            let cut = Cut::new(*secret, self.shards);
-            let shard = |host: usize| cut.shard_of(hosts[host]).0;
-            let used: BTreeSet<u32> = (0..hosts.len()).map(shard).collect();
-            used.len() == self.shards as usize && shard(ROBOTS.0) == shard(ROBOTS.1)
-        };
-        (0..=u8::MAX).map(|byte| [byte; 16]).find(fits).unwrap()
-    }
-
-    fn shard(&self, shard: u32) -> PathBuf {
-        self.folder.join(format!("shards/{shard}"))
-    }
-
-    fn open(&self, shard: u32) -> Crawl<Box<dyn Policy>> {
-        let folder = self.shard(shard);
-        let mut store = match folder.join("store/journal").exists() {
-            true => Store::open(&folder, "a test").unwrap(),
-            false => {
-                let mut store = Store::create_shard(&folder, "a test", self.secret()).unwrap();
-                cut(&mut store, shard, self.shards, Tick(0));
-                store
-            }
-        };
-        if store.end() == Position::FIRST {
-            cut(&mut store, shard, self.shards, Tick(0));
-        }
-        let plan = self.plan();
-        let clock = Clock::resume(store.index(), u32::try_from(TOWN.scale).unwrap());
-        sow(
-            &mut store,
-            &[Url::parse(&self.front).unwrap()],
-            &plan.keys,
-            clock.now(),
-        );
-        store.write().unwrap();
-        let terms = plan.terms("crawl", "rankmass", Past::All);
-        let scope = plan.scope.clone();
-        let (ledger, opened) = Ledger::open(
-            store,
-            terms,
-            false,
-            clock.now(),
-            |store| flips(store, &scope),
-            |_| policy(self.coverage),
-        )
-        .unwrap();
-        assert!(opened.exact, "every hand-out is decided again");
-        let config = Config {
-            guard: Guard {
-                private: "all".parse().unwrap(),
-                ..Guard::default()
-            },
-            ..Config::new(Identity::loopback_only())
-        };
-        let parts = Parts {
-            plan,
-            ledger,
-            client: Client::new(config).unwrap(),
-            clock,
-            archive: None,
-        };
-        Crawl::new(parts).unwrap().0
-    }
-
-    /// Crawls until the crawl ends by itself.
-    fn crawl(&self) -> Vec<Summary> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let mut crawls: Vec<_> = (0..self.shards).map(|shard| self.open(shard)).collect();
-            join(&mut crawls).unwrap();
-            let (_stop, told) = watch::channel(StopLevel::Run);
-            let mut owners = tokio::task::JoinSet::new();
-            for crawl in crawls {
-                owners.spawn(crawl.run(told.clone()));
-            }
-            let mut ended = Vec::new();
-            // The first that fails ends all.
-            while let Some(owner) = owners.join_next().await {
-                ended.push(owner.unwrap().unwrap());
-            }
-            ended
-        })
-    }
-
-    /// Every page that some shard has, each once; and what all prove.
-    fn look(&self) -> (audit::Pages, Coverage, u64) {
-        let (mut pages, mut masses, mut requests) = (audit::Pages::new(), Vec::new(), 0);
-        for shard in 0..self.shards {
-            let store = Store::look(&self.shard(shard)).unwrap();
-            requests += store.index().tally().requests;
-            for (url, state) in audit::pages(&store) {
-                if state != PageState::Away {
-                    assert_eq!(
-                        pages.insert(url.clone(), state),
-                        None,
-                        "{url} is of two shards"
-                    );
-                }
-            }
-            let terms = self.plan().terms("crawl", "rankmass", Past::All);
-            let folded = Ledger::replay(&store, &terms, policy(self.coverage)).unwrap();
-            masses.push(folded.scheduler.shard().unwrap().masses());
-        }
-        let total: i128 = masses.iter().map(|masses| masses.total()).sum();
-        assert_eq!(
-            total,
-            i128::from(Coverage::ONE),
-            "mass is conserved to the last bit"
-        );
-        assert!(masses.iter().all(|masses| masses.balanced()));
-        let coverage = Coverage::of_shards(masses, goal(self.coverage).mass());
-        (pages, coverage, requests)
-    }
-}
-
-#[test]
-#[ignore = "the child of the tests here"]
-fn child() {
-    if let Some(order) = Order::told() {
-        order.crawl();
-    }
+    let goal = Goal {
+        epsilon: Fraction::new(1e-6).unwrap(),
+        ..Goal::default()
+    };
+    coverage::build(&"rankmass".parse().unwrap(), &trust, goal).unwrap()
 }
 
 /// URLs without the port, which differs from town to town.
 fn relative(town: &Town, pages: audit::Pages) -> audit::Pages {
-    let origin = |url: &str| {
-        let host = (0..TOWN.hosts as usize).find(|host| url.starts_with(town.server.origin(*host)));
-        host.map(|host| format!("{host}{}", &url[town.server.origin(host).len()..]))
-    };
+    let port = format!(":{}", town.server.port());
     let pages = pages.into_iter();
     pages
-        .filter_map(|(url, state)| Some((origin(&url)?, state)))
+        .map(|(url, state)| (url.replace(&port, ""), state))
         .collect()
 }
 
 /// What the binary makes of the town in one piece.
 fn whole() -> audit::Pages {
     let town = Town::open(TOWN);
-    let more = "--policy rankmass --until pages=100000 --ignore-addresses --no-warc";
-    let crawler = Crawler::new(&format!("{} {more}", town.arguments()));
+    let crawler = Crawler::new(&format!("{} {ALL}", town.arguments()));
     crawler.finish();
     let store = Store::look(&crawler.directory()).unwrap();
     relative(&town, audit::pages(&store))
 }
 
+/// Kills a crawl at random moments.
+fn disturb(crawler: &Crawler, dice: &mut Dice, kills: u64) {
+    for _ in 0..kills {
+        let running = crawler.start();
+        std::thread::sleep(Duration::from_millis(5 + dice.below(400)));
+        running.kill();
+    }
+}
+
 #[test]
 fn shards_store_and_prove_what_a_whole_crawl_does_over_kills() {
     let whole = whole();
-    for (shards, kills) in [(1, 0), (2, 0), (2, 12), (3, 8)] {
+    for (shards, kills) in [(2, 0), (2, 12), (3, 8)] {
         let town = Town::open(TOWN);
-        let folder = tempfile::tempdir().unwrap();
-        let order = Order::of(&town, folder.path(), shards);
-        let mut dice = Dice(u64::from(shards) * 100 + kills);
-        for _ in 0..kills {
-            let mut child = order.start();
-            std::thread::sleep(Duration::from_millis(20 + dice.below(400)));
-            if let Some(status) = child.try_wait().unwrap() {
-                assert!(status.success(), "{shards} shards: {status}");
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        let status = order.start().wait().unwrap();
-        assert!(status.success(), "{shards} shards: {status}");
+        let crawler = Crawler::new(&format!("{} {ALL} --shards {shards}", town.arguments()));
+        disturb(&crawler, &mut Dice(u64::from(shards) * 100 + kills), kills);
+        crawler.finish();
         let what = format!("{shards} shards, {kills} kills");
         town.assert_polite(&what);
-        let (pages, coverage, _) = order.look();
-        assert!(coverage.met(), "{what}: {coverage:?}");
+        let (pages, coverage, _) = look(&crawler, shards);
+        // What is negligible to each shard adds up.
+        assert!(
+            coverage.guaranteed_fraction() > 1.0 - 1e-5,
+            "{what}: {coverage:?}"
+        );
         assert_eq!(relative(&town, pages), whole, "{what}");
-        assert_eq!(crossed(&order) > 0, shards > 1, "{what}");
+        let cut = is_cut(&crawler, shards, |host| town.server.origin(host).to_owned());
+        assert_eq!(crossed(&crawler, shards) > 0, cut, "{what}");
+        for shard in 0..shards {
+            audit::check(&folder(&crawler, shard));
+        }
     }
 }
 
 /// How many transfers were taken in.
-fn crossed(order: &Order) -> usize {
+fn crossed(crawler: &Crawler, shards: u32) -> usize {
     let mut count = 0;
-    for shard in 0..order.shards {
-        let store = Store::look(&order.shard(shard)).unwrap();
+    for shard in 0..shards {
+        let store = Store::look(&folder(crawler, shard)).unwrap();
         let mut scan = store.scan(Position::FIRST);
         while let Some((_, _, entry)) = scan.next().unwrap() {
             count += usize::from(matches!(entry, Entry::Received { .. }));
@@ -327,36 +151,264 @@ fn crossed(order: &Order) -> usize {
 #[test]
 fn the_goal_and_budgets_are_those_of_all_shards() {
     let town = Town::open(TOWN);
-    let folder = tempfile::tempdir().unwrap();
-    let mut order = Order::of(&town, folder.path(), 3);
-    order.requests = Some(40);
-    for _ in 0..3 {
-        let mut child = order.start();
-        std::thread::sleep(Duration::from_millis(150));
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    let ended = order.crawl();
-    assert!(
-        ended.iter().all(|shard| shard.stop == Stop::Requests),
-        "{ended:?}"
-    );
-    let (_, coverage, requests) = order.look();
-    assert!(!coverage.met());
+    let until = "--until requests=40 --json --shards 3";
+    let crawler = Crawler::new(&format!("{} {until}", town.arguments()));
+    disturb(&crawler, &mut Dice(7), 3);
+    crawler.finish();
+    let said: serde_json::Value = serde_json::from_str(&crawler.printed()).unwrap();
+    assert_eq!(said["stopped_by"], "requests");
+    assert_eq!(said["requests"], 40);
+    let (_, coverage, requests) = look(&crawler, 3);
+    assert!(coverage.guaranteed_fraction() < 1.0 - 1e-5);
     assert_eq!(requests, 40, "the budget is spent and not passed");
     assert!(town.server.requests().len() <= 40);
     town.assert_polite("budget");
 
-    let folder = tempfile::tempdir().unwrap();
-    let mut order = Order::of(&town, folder.path(), 3);
-    order.coverage = Some(0.6);
-    let ended = order.crawl();
+    let until = "--until coverage=0.6 --json --shards 3";
+    let crawler = Crawler::new(&format!("{} {until}", town.arguments()));
+    crawler.finish();
+    let said: serde_json::Value = serde_json::from_str(&crawler.printed()).unwrap();
+    assert_eq!(said["stopped_by"], "coverage");
+    assert!(said["guaranteed"].as_f64().unwrap() >= 0.6, "{said}");
     assert!(
-        ended.iter().all(|shard| shard.stop == Stop::Coverage),
-        "{ended:?}"
+        said["waiting"].as_u64().unwrap() > 0,
+        "it stopped before all was there"
     );
-    let (pages, coverage, _) = order.look();
-    assert!(coverage.met(), "{coverage:?}");
-    let waiting = pages.values().filter(|state| **state == PageState::Waiting);
-    assert!(waiting.count() > 0, "it stopped before all was there");
+}
+
+/// A small web of several sites whose names all lead to one address, and a file that says so.
+fn one_address(folder: &Path) -> Handle {
+    let web = Web::custom(TOWN.hosts, |request| {
+        let number = |host: usize| (host + 1) % request.origins.len();
+        let mut text = format!("<title>{}</title>", request.path);
+        for page in 0..6 {
+            let next = &request.origins[number(request.host)];
+            text += &format!("<a href=\"/{page}\">on</a> <a href=\"{next}/{page}\">over</a>");
+        }
+        turnstone_lab::serve::Answer::html(text)
+    });
+    let options = Options {
+        naming: Naming::ByName,
+        politeness: Politeness {
+            delay_per_address_ms: Some(TOWN.delay_ms),
+            robots: RobotsCheck::Rules,
+            ..Politeness::default()
+        },
+        ..Options::default()
+    };
+    let server = start(web, options).unwrap();
+    let hosts = server.hosts();
+    let (_, address) = hosts[0];
+    let line = |(name, _): &(String, _)| format!("{name}\t{}\n", address.ip());
+    let lines: String = hosts.iter().map(line).collect();
+    fs::write(folder.join("hosts"), lines).unwrap();
+    server
+}
+
+#[test]
+fn hosts_of_several_shards_at_one_address_are_asked_one_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for kills in [0, 6] {
+        let server = one_address(folder.path());
+        let arguments = format!(
+            "{}/ --hosts-file {} --allow-private --everywhere --contact me@example.org --no-warc {ALL} \
+             --delay {}ms --clock-scale {} --shards 4",
+            server.origin(0),
+            folder.path().join("hosts").display(),
+            TOWN.delay_ms * TOWN.scale,
+            TOWN.scale
+        );
+        let crawler = Crawler::new(&arguments);
+        disturb(&crawler, &mut Dice(kills), kills);
+        crawler.finish();
+        let violations = server.violations();
+        assert_eq!(violations.first(), None, "{kills} kills");
+        assert!(is_cut(&crawler, 4, |host| server.origin(host).to_owned()));
+        let (pages, _, _) = look(&crawler, 4);
+        let stored = pages.values().filter(|state| **state == PageState::Fetched);
+        assert_eq!(stored.count(), TOWN.hosts as usize * 6 + 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_cut_is_refused_in_one_line() {
+    let town = Town::open(Plan {
+        faults: false,
+        ..TOWN
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let asked = town.arguments();
+    let check = |arguments: String, words: &[&str]| {
+        let ran = turnstone(folder.path(), &arguments);
+        assert_eq!(ran.code, 2, "{arguments}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "one line: {}", ran.err);
+        for word in words {
+            assert!(ran.err.contains(word), "'{word}' is not in: {}", ran.err);
+        }
+    };
+    for policy in ["l-neighbor", "windowed-rankmass", "opic", "breadth-first"] {
+        check(
+            format!("crawl {asked} -o new --shards 2 --until pages=10 --policy {policy}"),
+            &["--shards", policy, "cannot be cut into shards"],
+        );
+    }
+    let new = format!("crawl {asked} -o new --shards");
+    check(format!("{new} 0"), &["--shards", "1 to 256"]);
+    check(format!("{new} 300"), &["--shards", "1 to 256"]);
+    check(
+        format!("{new} 4 --connections 3"),
+        &["--connections", "4 shards"],
+    );
+    check(
+        format!("{new} 2 --until coverage=0.9,confidence=0.95"),
+        &["--shards", "certificate"],
+    );
+    check(
+        format!("{new} 2 --deliver ndjson=events.jsonl"),
+        &["--shards", "deliver"],
+    );
+    assert!(!folder.path().join("new").exists(), "nothing was made");
+
+    // In one piece for good, and in so many shards for good.
+    let two = format!("{asked} --until pages=5");
+    assert_eq!(
+        turnstone(folder.path(), &format!("crawl {two} -o one")).code,
+        0
+    );
+    check(
+        format!("crawl {two} -o one --shards 2"),
+        &["one piece", "--shards 2"],
+    );
+    let cut = format!("crawl {two} -o cut --shards");
+    assert_eq!(turnstone(folder.path(), &format!("{cut} 2")).code, 0);
+    check(format!("{cut} 3"), &["was cut into 2 shards", "--shards 3"]);
+    let keeps = ["keeps its policy, goal, scope and seeds"];
+    check("crawl -o cut --until coverage=0.5".into(), &keeps);
+    check("crawl -o cut --depth 1".into(), &keeps);
+    check(
+        format!("crawl {}/p/1 -o cut", town.server.origin(1)),
+        &keeps,
+    );
+    check(
+        "crawl -o cut/shards/1".into(),
+        &["one shard of a crawl", "-o cut"],
+    );
+    for command in ["keep", "refresh", "discover"] {
+        check(format!("{command} cut"), &[command, "2 shards"]);
+    }
+    // Nothing of that changed it.
+    assert_eq!(
+        turnstone(folder.path(), "crawl -o cut --until pages=9").code,
+        0
+    );
+    fs::rename(
+        folder.path().join("cut/shards/0/store/journal"),
+        folder.path().join("away"),
+    )
+    .unwrap();
+    let ran = turnstone(folder.path(), "crawl -o cut");
+    assert_eq!((ran.code, ran.err.lines().count()), (1, 1), "{}", ran.err);
+    assert!(
+        ran.err.contains("journal of this shard is missing"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn commands_that_look_see_one_crawl() {
+    let town = Town::open(TOWN);
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| {
+        let ran = turnstone(folder.path(), arguments);
+        assert_eq!(ran.code, 0, "{arguments}: {}{}", ran.out, ran.err);
+        ran.out
+    };
+    let json = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&run(&format!("{arguments} --json"))).unwrap()
+    };
+    let asked = format!("crawl {} {ALL}", town.arguments());
+    run(&format!("{asked} -o one"));
+    run(&format!("{asked} -o cut --shards 3"));
+    // What is the same of both: everything but the order in which pages came.
+    let told = |crawl: &str| {
+        let status = json(&format!("status {crawl}"));
+        let keys = ["pages", "known", "state", "stopped_by", "policy", "classes"];
+        let mut told: Vec<String> = keys.map(|key| status[key].to_string()).to_vec();
+        for state in ["fetched", "gone", "refused", "moved", "waiting", "away"] {
+            told.push(format!("{state} {}", status["states"][state]));
+        }
+        let rows = |table: &str, columns: &[&str]| -> BTreeSet<String> {
+            run(&format!("export {table} {crawl} -o {crawl}-{table}.jsonl"));
+            let text = fs::read_to_string(folder.path().join(format!("{crawl}-{table}.jsonl")));
+            let row = |line: &str| {
+                let row: serde_json::Value = serde_json::from_str(line).unwrap();
+                columns
+                    .iter()
+                    .map(|column| row[*column].to_string() + " ")
+                    .collect()
+            };
+            text.unwrap().lines().map(row).collect()
+        };
+        told.extend(rows(
+            "pages",
+            &["url", "state", "class", "links", "moved_to"],
+        ));
+        told.extend(rows("links", &["source_url", "target_url"]));
+        told.extend(rows("events", &["url", "kind"]));
+        told.extend(rows("captures", &["url", "fetch_status"]));
+        let graph = json(&format!("info {crawl}"));
+        told.push(format!("{} {}", graph["pages"], graph["links"]));
+        let page = format!("{}/p/3", town.server.origin(2));
+        let why = json(&format!("why {crawl} {page}"));
+        told.extend(["state", "linked_from_count", "class"].map(|key| why[key].to_string()));
+        told.push(run(&format!("show {crawl} {page} --text")));
+        let histories = json(&format!("export history {crawl} -o {crawl}-histories"));
+        told.push(histories["histories"].as_array().unwrap().len().to_string());
+        run(&format!("report {crawl}"));
+        let report = fs::read_to_string(folder.path().join(crawl).join("reports/crawl.html"));
+        told.push(report.unwrap().matches("<svg").count().to_string());
+        told
+    };
+    assert_eq!(told("cut"), told("one"));
+    let lines = run("events cut --json");
+    let event = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+    let events: Vec<serde_json::Value> = lines.lines().map(event).collect();
+    let ids: BTreeSet<&str> = events.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), events.len(), "ids are of one shard each");
+    let times: Vec<String> = events.iter().map(|it| it["time"].to_string()).collect();
+    assert!(times.is_sorted(), "oldest first");
+
+    // The audit fails only for the goal, which is everything here.
+    let ran = turnstone(folder.path(), "audit cut --json");
+    let audit: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(audit["difference"], 0, "{audit}");
+    assert_eq!(audit["transfers_under_way"], 0, "{audit}");
+    assert!(
+        audit["guaranteed"].as_f64().unwrap() > 1.0 - 1e-5,
+        "{audit}"
+    );
+    let moment = run("events cut --since 1d");
+    assert_eq!(moment.lines().count(), events.len());
+    let ran = turnstone(folder.path(), "events cut --since 17");
+    assert_eq!(
+        (ran.code, ran.err.contains("position")),
+        (2, true),
+        "{}",
+        ran.err
+    );
+    // A journal of another crawl is not taken for one of this.
+    run(&format!("{asked} -o other --shards 3"));
+    for (from, to) in [("cut/shards/1", "kept"), ("other/shards/1", "cut/shards/1")] {
+        fs::rename(folder.path().join(from), folder.path().join(to)).unwrap();
+    }
+    let ran = turnstone(folder.path(), &format!("{asked} -o cut"));
+    assert_eq!(
+        (ran.code, ran.err.contains("another crawl")),
+        (1, true),
+        "{}",
+        ran.err
+    );
+    let ran = turnstone(folder.path(), "audit cut");
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
 }

@@ -231,7 +231,9 @@ impl Hosts {
                 report.sent = report.result.is_ok().then_some(sent);
             }
             Report::Resolved { .. } => {}
-            Report::Transfer(_) => unreachable!("a crawl alone has no other shards"),
+            Report::Transfer(_) | Report::Lent(_) | Report::Returned { .. } => {
+                unreachable!("a crawl alone has no other shards")
+            }
         }
         report
     }
