@@ -190,6 +190,7 @@ fn router(house: Arc<House>) -> Router {
         .route("/metrics", get(metrics::answer))
         .route("/static/style.css", get(style))
         .route("/static/live.js", get(script))
+        .route("/static/icon.svg", get(icon))
         .merge(api::routes())
         .fallback(|| async { not_found() })
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -284,6 +285,10 @@ async fn script() -> Response {
         "text/javascript; charset=utf-8",
         include_str!("static/live.js"),
     )
+}
+
+async fn icon() -> Response {
+    answer("image/svg+xml", include_str!("static/icon.svg"))
 }
 
 async fn overview(Shared(house): Shared<Arc<House>>) -> Response {

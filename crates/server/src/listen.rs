@@ -26,7 +26,7 @@ use tokio::time::{Instant, Sleep};
 
 /// The most connections at once.
 pub const CONNECTIONS_MAX: usize = 400;
-/// The longest head of a request.
+/// What is kept of a head that is not whole yet; as much again may come before that is noticed.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// How long a head may take, and a silence between requests.
 const HEAD_TIME: Duration = Duration::from_secs(10);

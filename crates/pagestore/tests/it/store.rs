@@ -28,6 +28,32 @@ proptest! {
     }
 
     #[test]
+    fn who_follows_knows_what_who_opens_knows(deeds in deeds(), look_at in 0usize..60) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create(folder.path(), "a test").unwrap();
+        let mut follower = Store::look(folder.path()).unwrap();
+        let mut seen = 0;
+        for (tick, deed) in deeds.iter().enumerate() {
+            if tick % (look_at + 1) == look_at {
+                store.write().unwrap();
+                let entries = follower.follow(|_, _, _, _| seen += 1).unwrap();
+                prop_assert!(entries <= seen);
+                prop_assert_eq!(told(&follower), told(&store));
+            }
+            perform(&mut store, deed, Tick(tick as u64)).unwrap();
+        }
+        store.write().unwrap();
+        follower.follow(|_, _, _, _| seen += 1).unwrap();
+        prop_assert_eq!(told(&follower), told(&store));
+        let mut scan = store.scan(Position::FIRST);
+        let mut all = 0;
+        while scan.next().unwrap().is_some() {
+            all += 1;
+        }
+        prop_assert_eq!(seen, all);
+    }
+
+    #[test]
     fn a_scan_gives_the_entries_from_any_position(deeds in deeds()) {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create(folder.path(), "a test").unwrap();

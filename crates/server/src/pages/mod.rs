@@ -37,6 +37,7 @@ impl Page<'_> {
                     meta name="color-scheme" content="light dark";
                     title { (self.title) " · Turnstone" }
                     link rel="stylesheet" href="/static/style.css";
+                    link rel="icon" type="image/svg+xml" href="/static/icon.svg";
                     @if live.is_some() {
                         script src="/static/live.js" defer {}
                         noscript { meta http-equiv="refresh" content="10"; }
