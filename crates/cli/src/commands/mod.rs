@@ -20,6 +20,7 @@ mod import;
 mod info;
 mod keep;
 mod live;
+mod man;
 mod policies;
 mod rank;
 mod refresh;
@@ -99,6 +100,8 @@ pub(crate) enum Command {
     Policies(policies::Policies),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+    /// Write man pages, one for each command
+    Man(man::Man),
 }
 
 impl Command {
@@ -132,6 +135,7 @@ impl Command {
             Self::Canon(command) => command.run(output),
             Self::Policies(command) => command.run(output),
             Self::Completions(command) => command.run(output),
+            Self::Man(command) => command.run(output),
         }
     }
 }
