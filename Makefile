@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: wheel demo test sim soak check lint build bench conformance e2e fuzz clean
+.PHONY: dist dist-test package wheel demo test sim soak check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
@@ -30,11 +30,29 @@ check:
 	$(CARGO) clippy --workspace --all-targets --quiet -- --deny warnings
 
 build:
-	$(CARGO) build --release --quiet -p turnstone
+	$(CARGO) build --release --quiet -p turnstone-cli
 
-## wheel: the package for Python, in target/wheels; needs maturin (pip install maturin)
-wheel:
-	cd crates/python && maturin build --release --out ../../target/wheels
+## wheel: the package for Python, in target/dist; maturin comes from PyPI into an environment of its own
+MATURIN = target/test-tools/maturin/bin/maturin
+$(MATURIN):
+	python3 -m venv target/test-tools/maturin
+	target/test-tools/maturin/bin/pip install --quiet maturin==1.16.0
+wheel: $(MATURIN)
+	rm -f target/dist/*.whl
+	cd crates/python && ../../$(MATURIN) build --release --quiet --out ../../target/dist
+
+## dist: archive, Debian package, wheel and checksums, in target/dist
+dist: build wheel
+	rm -f target/dist/*.tar.gz target/dist/*.deb
+	python3 dist/make_dist.py $(TURNSTONE) target/dist
+
+## dist-test: install each from nothing, and run it
+dist-test: dist
+	python3 dist/test_dist.py target/dist
+
+## package: every crate as crates.io gets it, built from that alone
+package:
+	$(CARGO) package --workspace --exclude turnstone-python
 
 ## bench: measure; BENCH="PAGES LINKS_PER_PAGE" sets the size of the generated web
 BENCH ?= 1000000 12
@@ -49,9 +67,9 @@ conformance:
 ## e2e: the live commands on recorded sites against the record and the lab; DATA holds histories,
 ## E2E are further options (e2e --help), SOFT404 a file of sites that say 200 to anything
 e2e: build
-	$(CARGO) run --release --quiet -p turnstone --example e2e -- $(DATA) $(E2E)
+	$(CARGO) run --release --quiet -p turnstone-cli --example e2e -- $(DATA) $(E2E)
 ifdef SOFT404
-	$(CARGO) run --release --quiet -p turnstone --example e2e -- --soft404 $(SOFT404)
+	$(CARGO) run --release --quiet -p turnstone-cli --example e2e -- --soft404 $(SOFT404)
 endif
 
 ## fuzz: run every fuzz target for SECONDS; needs a nightly toolchain and cargo-fuzz

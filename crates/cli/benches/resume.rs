@@ -5,7 +5,7 @@
 //! two checkpoints; then it is opened and folded as `turnstone crawl` does. The journal is in the
 //! page cache, as it is after a kill.
 //!
-//! Run with `cargo bench -p turnstone --bench resume -- PAGES…` (default 1000000).
+//! Run with `cargo bench -p turnstone-cli --bench resume -- PAGES…` (default 1000000).
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

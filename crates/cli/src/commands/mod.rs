@@ -21,6 +21,7 @@ mod info;
 mod keep;
 mod key;
 mod live;
+mod man;
 mod policies;
 mod rank;
 mod refresh;
@@ -106,6 +107,8 @@ pub(crate) enum Command {
     Policies(policies::Policies),
     /// Print a completion script for a shell
     Completions(completions::Completions),
+    /// Write man pages, one for each command
+    Man(man::Man),
 }
 
 impl Command {
@@ -141,6 +144,7 @@ impl Command {
             Self::Key(command) => command.run(output),
             Self::Policies(command) => command.run(output),
             Self::Completions(command) => command.run(output),
+            Self::Man(command) => command.run(output),
         }
     }
 }

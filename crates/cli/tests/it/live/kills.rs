@@ -35,7 +35,7 @@ fn c1_c2_nothing_is_lost_by_kills() {
     soak(17, 1);
 }
 
-/// `KILLS=300 SEED=1 cargo test --release -p turnstone --test it soak_by_hand -- --ignored --nocapture`
+/// `KILLS=300 SEED=1 cargo test --release -p turnstone-cli --test it soak_by_hand -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes: make soak"]
 fn soak_by_hand() {
