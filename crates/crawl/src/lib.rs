@@ -61,7 +61,7 @@ pub use asker::{AskError, Asker, AskerParts, Done, Moment, Session, Turned};
 pub use clock::Clock;
 pub use epoch::Epoch;
 pub use hand_out::{Job, Slot};
-pub use plan::{Plan, Round};
+pub use plan::{Lists, Plan, Round};
 pub use progress::Progress;
 pub use receive::Report;
 pub use run::{Crawl, CrawlError, GivenNote, Parts, StopLevel, Summary};

@@ -105,6 +105,7 @@ impl<'a> Moment<'a> {
             "known": index.known_count(),
             "pages": index.had_count(),
             "states": states,
+            "listed": summary::listed_json(index.listed_counts()),
             "hosts": index.host_count(),
             "sessions": index.sessions().len(),
             "started": index.sessions().first().map(|first| utc(first.wall_ms)),
@@ -176,6 +177,9 @@ impl<'a> Moment<'a> {
             |before: &&Value| last.as_ref().map(|last| &last["round"]) == Some(&before["round"]);
         if let Some(before) = before.as_ref().filter(|before| !same(before)) {
             facts.push(("slice before", slice::line(before)));
+        }
+        if let Some(listed) = summary::listed(index.listed_counts()) {
+            facts.push(("sitemaps", listed));
         }
         let asked = &self.directory.asked;
         facts.push(("policy", format!("{} (for {})", asked.spec, asked.name())));

@@ -51,6 +51,7 @@ impl Crawl {
             host,
             seed,
             outside: false,
+            listed: false,
             depth,
             refused,
         };
