@@ -55,6 +55,7 @@ fn terms() -> Terms {
         policy: "resume bench".into(),
         past: Past::All,
         pattern_trust: None,
+        sitemaps: false,
         scope: "everywhere".into(),
     }
 }
@@ -142,6 +143,7 @@ fn crawl(folder: &std::path::Path, pages: usize) -> (u64, Vec<f64>) {
                 host,
                 seed: false,
                 outside: false,
+                listed: false,
                 depth: 1,
                 refused: ("", ""),
             };

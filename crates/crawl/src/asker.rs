@@ -27,7 +27,7 @@ use crate::epoch::Epoch;
 use crate::hand_out::{Errand, Job};
 use crate::orders::Halt;
 use crate::pace::Pacing;
-use crate::plan::Plan;
+use crate::plan::{Lists, Plan};
 use crate::robots::Robots;
 use crate::shard::Member;
 use crate::silence::Silences;
@@ -130,8 +130,8 @@ pub struct Asker<P> {
     pub(crate) silences: Silences,
     /// Why nothing is handed out, if somebody said so.
     pub(crate) halt: Halt,
-    /// How much had been fetched when the policy was last asked to rank more.
-    pub(crate) ranked_more: Option<u64>,
+    /// How much had been fetched, and how many pages were known, when the policy was last asked to rank more.
+    pub(crate) ranked_more: Option<(u64, usize)>,
     /// Where this is one of several shards.
     pub(crate) member: Option<Member>,
     /// What had been done when this process began.
@@ -257,7 +257,13 @@ impl<P: Policy> Asker<P> {
                 None => Some(Stop::Exhausted),
                 Some(wake) => self.nobody_answers(wake),
             };
-            if self.stop == Some(Stop::Unreachable) && self.rank_more() {
+            let more = match self.stop {
+                Some(Stop::Unreachable) => true,
+                // Pages that only sitemaps and feeds name come when all else is done.
+                Some(Stop::Exhausted) => self.plan.lists == Lists::Beside,
+                _ => false,
+            };
+            if more && self.rank_more() {
                 self.stop = None;
                 let wake = Some(self.now.plus(1));
                 return Ok(Turned { wake, open });
@@ -312,11 +318,12 @@ impl<P: Policy> Asker<P> {
 
     /// Has the policy rank what it left out so far, once for all pages fetched until now.
     pub(crate) fn rank_more(&mut self) -> bool {
-        let fetches = Some(self.ledger.index().tally().fetches);
-        if self.plan.round.is_some() || self.ranked_more == fetches {
+        let index = self.ledger.index();
+        let moment = Some((index.tally().fetches, index.page_count()));
+        if self.plan.round.is_some() || self.ranked_more == moment {
             return false;
         }
-        self.ranked_more = fetches;
+        self.ranked_more = moment;
         self.ledger.tell(self.now, &Entry::Starved);
         true
     }

@@ -1,9 +1,9 @@
 //! What sites say of themselves: sitemaps as pages, and their dates as hints.
 //!
-//! A sitemap or a feed is a page like any other, and its entries are links like any others. Where a crawl
-//! wants to know what changed, the sitemaps that robots.txt names are pages of the crawl too, and a date in a
-//! sitemap or feed that is later than our last look at a page is a *hint*: written to the journal, told to
-//! the policy. Whether hints of a site are worth anything is for the policy to learn.
+//! A sitemap or a feed is a page like any other, and its entries are links like any others. The sitemaps that
+//! robots.txt names are pages of the crawl too, if its plan says so. Where a crawl wants to know what changed, a
+//! date in a sitemap or feed that is later than our last look at a page is a *hint*: written to the journal, told
+//! to the policy. Whether hints of a site are worth anything is for the policy to learn.
 //!
 //! A hint is written once for each date: a page is hinted at again only when a later date is given.
 //!
@@ -19,6 +19,7 @@ use turnstone_pagestore::{Hint, PageState, Position, Settled};
 
 use crate::asker::{AskError, Asker};
 use crate::page::FoundLink;
+use crate::plan::Lists;
 
 /// Sitemaps taken of one robots.txt.
 const SITEMAPS_PER_ROBOTS_MAX: usize = 100;
@@ -41,7 +42,7 @@ fn end_of(date_s: u64) -> u64 {
 impl<P: Policy> Asker<P> {
     /// The sitemaps that an authority's robots.txt names become pages.
     pub(crate) fn announce_sitemaps(&mut self, authority: &str) {
-        if !self.plan.sitemaps {
+        if self.lists() == Lists::Ignored {
             return;
         }
         let Ok(base) = Url::parse(authority) else {
@@ -55,13 +56,21 @@ impl<P: Policy> Asker<P> {
             };
             url.set_fragment(None);
             let key = self.keyer.key(&canonical_key(&url, &self.plan.keys));
-            self.page_of(key, &url, 1);
+            self.page_of(key, &url, (1, true));
+        }
+    }
+
+    /// What sitemaps and feeds are to this crawl.
+    fn lists(&self) -> Lists {
+        match self.member {
+            Some(_) if self.plan.lists == Lists::Beside => Lists::Ignored,
+            _ => self.plan.lists,
         }
     }
 
     /// Takes the dates that a page just fetched gives of others as hints.
     pub(crate) fn take_hints(&mut self, by: PageId, found: &[FoundLink]) -> Result<(), AskError> {
-        if !self.plan.sitemaps {
+        if self.plan.lists != Lists::Linked {
             return Ok(());
         }
         let latest_s = self.wall_ms / 1000 + AHEAD_S_MAX;

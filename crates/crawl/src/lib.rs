@@ -67,7 +67,7 @@ pub use epoch::Epoch;
 pub use hand_out::{Job, Slot};
 pub use lent::Lent;
 pub use orders::{GivenOrder, Make, Order};
-pub use plan::{Plan, Round};
+pub use plan::{Lists, Plan, Round};
 pub use progress::Progress;
 pub use receive::Report;
 pub use run::{Crawl, CrawlError, GivenNote, Parts, StopLevel, Summary};

@@ -27,6 +27,7 @@ use turnstone_pagestore::{Facts, Key, Keyer, warc};
 
 use crate::archive::{Archivist, Copy};
 use crate::clock::Clock;
+use crate::plan::Lists;
 
 /// Bodies longer than this are parsed where they do not hold up other tasks.
 const LONG_BODY_BYTES: usize = 256 << 10;
@@ -42,8 +43,8 @@ pub(crate) struct Context {
     pub(crate) limits: PageLimits,
     pub(crate) agent: String,
     pub(crate) obey_nofollow: bool,
-    /// Whether feeds and sitemaps that a page names in its head are links of it.
-    pub(crate) lists: bool,
+    /// What feeds and sitemaps that a page names in its head are to it.
+    pub(crate) lists: Lists,
     /// Whether pages are judged rather than crawled.
     pub(crate) surveys: bool,
     /// The least time between two requests to a host.
@@ -77,8 +78,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) bodies: &'a Limits,
     pub(crate) agent: &'a str,
     pub(crate) obey_nofollow: bool,
-    /// Whether feeds and sitemaps that a page names in its head are links of it.
-    pub(crate) lists: bool,
+    /// What feeds and sitemaps that a page names in its head are to it.
+    pub(crate) lists: Lists,
     /// Whether pages are judged rather than crawled.
     pub(crate) surveys: bool,
 }
@@ -113,8 +114,19 @@ pub struct FoundLink {
     pub key: Key,
     /// Where it leads.
     pub url: Url,
+    /// Where it stands.
+    pub by: By,
     /// When the page it leads to last changed, as the list it stands in says: seconds of 1970.
     pub changed_s: Option<u64>,
+}
+
+/// Where the address of a page stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// In a link or redirect.
+    Link,
+    /// It is no link: a robots.txt or the head of a page names a sitemap or a feed there.
+    Head,
 }
 
 /// What came of a page.
@@ -336,14 +348,22 @@ fn read_body(
                 return (Vec::new(), soft);
             }
             missed(facts, page.cuts.unseen_links());
-            let links = page
-                .links
-                .into_iter()
-                .filter(|link| link.kind.is_page() || reading.lists && link.kind == LinkKind::List);
+            let (mut links, mut named) = (Vec::new(), Vec::new());
+            for link in page.links {
+                match (link.kind, reading.lists) {
+                    (LinkKind::List, Lists::Beside) => named.push(link.url),
+                    (LinkKind::List, Lists::Ignored) => {}
+                    (LinkKind::List, Lists::Linked) => links.push(link.url),
+                    (kind, _) if kind.is_page() => links.push(link.url),
+                    _ => {}
+                }
+            }
             let refresh = refresh_of(&response.headers, url, &reading.pages.urls);
-            let links = links.map(|link| link.url);
-            let links = links.chain(refresh.map(|refresh| refresh.url));
-            (distinct(reading, links.map(|url| (url, None))), soft)
+            links.extend(refresh.map(|refresh| refresh.url));
+            // What a link leads to as well is a link: those that are none come last.
+            let links = links.into_iter().map(|url| (url, By::Link, None));
+            let named = named.into_iter().map(|url| (url, By::Head, None));
+            (distinct(reading, links.chain(named)), soft)
         }
         Media::Xml | Media::Json | Media::Gzip => {
             let input = SitemapInput {
@@ -363,7 +383,7 @@ fn read_body(
             );
             let entries = list.entries.into_iter().map(|entry| {
                 let date = entry.lastmod_s.and_then(|date| u64::try_from(date).ok());
-                (entry.url, date)
+                (entry.url, By::Link, date)
             });
             (distinct(reading, entries), None)
         }
@@ -462,12 +482,13 @@ pub(crate) fn list_hash(facts: &Facts) -> u64 {
 /// Each page once, in the order of the document.
 fn distinct(
     reading: &Reading<'_>,
-    urls: impl Iterator<Item = (Url, Option<u64>)>,
+    urls: impl Iterator<Item = (Url, By, Option<u64>)>,
 ) -> Vec<FoundLink> {
     let mut seen = HashSet::new();
-    let found = urls.map(|(url, changed_s)| FoundLink {
+    let found = urls.map(|(url, by, changed_s)| FoundLink {
         key: reading.keyer.key(&canonical_key(&url, reading.keys)),
         url,
+        by,
         changed_s,
     });
     found.filter(|found| seen.insert(found.key)).collect()

@@ -64,12 +64,24 @@ pub struct Plan {
     /// How rounds follow one another, if they do: then the round says what is asked, and this what
     /// each may spend.
     pub pace: Option<Pace>,
-    /// Whether the sitemaps that robots.txt names and the feeds that pages name in their heads are
-    /// pages of the crawl, and dates in sitemaps and feeds are hints. Not for a crawl whose
-    /// guarantee speaks of pages that links lead to.
-    pub sitemaps: bool,
+    /// What the sitemaps that robots.txt names and the feeds that pages name in their heads are.
+    pub lists: Lists,
     /// How pages are judged, if the crawl is a survey of what is still there.
     pub survey: Option<SoftOptions>,
+}
+
+/// What sitemaps and feeds are to a crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lists {
+    /// Nothing, unless links lead to them.
+    #[default]
+    Ignored,
+    /// Pages of the crawl, beside its links: nothing leads to them unless a link does. So they, and what only
+    /// they name, hold no mass and are asked for when all else is done. For a crawl whose guarantee speaks of
+    /// pages that links lead to. Shards ignore them: without mass nothing crosses.
+    Beside,
+    /// Pages of the crawl that pages which name them lead to, and dates in them are hints.
+    Linked,
 }
 
 /// One round of a question that is asked again and again.
@@ -118,7 +130,7 @@ impl Plan {
             beyond_reach: false,
             round: None,
             pace: None,
-            sitemaps: false,
+            lists: Lists::Ignored,
             survey: None,
         }
     }
@@ -132,6 +144,7 @@ impl Plan {
             policy: policy.into(),
             past,
             pattern_trust: self.pattern_trust,
+            sitemaps: self.lists == Lists::Beside,
             scope: self.scope.to_string(),
         }
     }

@@ -13,7 +13,7 @@ use crate::asker::{AskError, Asker};
 use crate::hand_out::{Errand, ROBOTS_BYTES_MAX, Slot};
 use crate::lent::Lent;
 use crate::mood;
-use crate::page;
+use crate::page::{self, By};
 use crate::verdict::{self, Answered, Judged};
 
 /// How long a host waits when this process may open no further file.
@@ -307,10 +307,14 @@ impl<P: Policy> Asker<P> {
         let change = verdict::change(self.ledger.store().copy(page)?.as_ref(), &facts);
         facts.novel = !self.ledger.index().has_text(facts.text_hash);
         let depth = self.ledger.index().depth(page).saturating_add(1);
-        let links: Vec<PageId> = found
-            .iter()
-            .map(|found| self.page_of(found.key, &found.url, depth))
-            .collect();
+        let mut links = Vec::with_capacity(found.len());
+        for found in found {
+            let listed = found.by == By::Head || self.ledger.index().is_listed(page);
+            let link = self.page_of(found.key, &found.url, (depth, listed));
+            if found.by == By::Link {
+                links.push(link);
+            }
+        }
         self.settle(page, Settled::Fetched(change), &links, facts);
         self.take_hints(page, found)
     }
@@ -358,7 +362,8 @@ impl<P: Policy> Asker<P> {
             facts.detail = "from https to http".into();
         }
         let depth = self.ledger.index().depth(page);
-        let target = self.page_of(key, &to, depth);
+        let listed = self.ledger.index().is_listed(page);
+        let target = self.page_of(key, &to, (depth, listed));
         if self.ledger.index().is_outside(target) {
             facts.class = "redirect-outside".into();
             facts.detail = format!("{} (out of scope)", shown(&to));
@@ -459,7 +464,8 @@ impl<P: Policy> Asker<P> {
 
     /// The page of a URL, numbered now if it is new. What is out of scope is remembered, and never
     /// asked for: links to it do not count, until the scope is widened.
-    pub(crate) fn page_of(&mut self, key: Key, url: &Url, depth: u8) -> PageId {
+    /// `listed` says that only a list leads there, as far as is known.
+    pub(crate) fn page_of(&mut self, key: Key, url: &Url, (depth, listed): (u8, bool)) -> PageId {
         if let Some(page) = self.ledger.index().find(key) {
             return page;
         }
@@ -481,6 +487,7 @@ impl<P: Policy> Asker<P> {
             host,
             seed: false,
             outside,
+            listed,
             depth,
             refused: (class, detail),
         };

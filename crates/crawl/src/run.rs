@@ -112,6 +112,9 @@ pub struct Summary {
     pub gone: u64,
     /// Pages that may not be asked for, or were denied.
     pub refused: u64,
+    /// Pages found by way of sitemaps and feeds when nothing else had led there, these included, and those of
+    /// them that are stored.
+    pub listed: (u64, u64),
     /// Counts.
     pub tally: Tally,
     /// What the policy proves.
@@ -183,7 +186,7 @@ impl<P: Policy> Crawl<P> {
             limits: plan.page_limits(),
             agent: plan.agent.clone(),
             obey_nofollow: plan.obey_nofollow,
-            lists: plan.sitemaps,
+            lists: plan.lists,
             surveys: plan.survey.is_some(),
             delay: Duration::from_millis(plan.politeness.delay_ms),
             archivist,
@@ -532,6 +535,7 @@ impl<P: Policy> Crawl<P> {
                 .sum(),
             gone: index.count(PageState::Gone),
             refused: index.count(PageState::Refused),
+            listed: index.listed_counts(),
             tally: index.tally().clone(),
             coverage: self.asker.coverage(),
             running: self.started.elapsed(),

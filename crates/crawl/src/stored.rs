@@ -19,6 +19,7 @@ use turnstone_frontier::Fault;
 use turnstone_pagestore::{Facts, Keyer, warc};
 
 use crate::page::{Reading, list_hash, read_response};
+use crate::plan::Lists;
 use crate::verdict::{Answered, Judged, of_answer};
 
 /// The most header lines that are read.
@@ -108,7 +109,7 @@ impl AnswerReader {
             bodies: &self.bodies,
             agent: "turnstone",
             obey_nofollow: true,
-            lists: false,
+            lists: Lists::Ignored,
             surveys: false,
         };
         let payload = warc::Payload::new(&response.body);

@@ -5,7 +5,7 @@
 //! its time or more often at once than allowed, whatever the policy ranks.
 //!
 //! Cost: `next` O(log pages + log hosts); `observe` that of the policy. State: the policy's, the
-//! ranking's, 24 bytes a host.
+//! ranking's, 24 bytes a host, one bit a page.
 
 use std::io;
 
@@ -40,7 +40,12 @@ pub struct Scheduler<P> {
     calendar: Calendar,
     /// The latest tick seen. A clock that runs backwards is read as standing still.
     latest: Tick,
+    /// By page, a bit each: what became of it is known.
+    settled: Vec<u64>,
 }
+
+/// How many pages share a word.
+const WORD: usize = u64::BITS as usize;
 
 impl<P: Policy> Scheduler<P> {
     /// A scheduler that knows no page yet.
@@ -50,6 +55,7 @@ impl<P: Policy> Scheduler<P> {
             ranking: Ranking::default(),
             calendar: Calendar::new(politeness),
             latest: Tick(0),
+            settled: Vec::new(),
         }
     }
 
@@ -88,6 +94,9 @@ impl<P: Policy> Scheduler<P> {
             Event::Discovered { page, host, .. } => {
                 self.calendar.know(host);
                 self.ranking.know(page, host);
+                if page.index() / WORD == self.settled.len() {
+                    self.settled.push(0);
+                }
             }
             // Nothing was learnt of the page: it is as if it had never been handed out.
             Event::Failed {
@@ -101,10 +110,15 @@ impl<P: Policy> Scheduler<P> {
                 }
                 return;
             }
+            Event::Failed {
+                page,
+                fault: Fault::Unknown,
+            } => self.land(page, now),
             Event::Fetched { page, .. }
             | Event::Failed { page, .. }
             | Event::Moved { page, .. } => {
                 self.land(page, now);
+                self.settled[page.index() / WORD] |= 1 << (page.index() % WORD);
             }
             Event::Held { host, until } => {
                 self.know_host(host);
@@ -149,6 +163,17 @@ impl<P: Policy> Scheduler<P> {
         self.know_host(host);
         self.calendar.shut(host, until);
         self.refresh(host, now);
+    }
+
+    /// Every page that no policy ever ranked, and of which nothing is known yet, is queued behind all others,
+    /// at rank 0: O(pages). To a policy that moves mass such a page is one without mass, and stays so.
+    pub fn queue_rest(&mut self) {
+        for page in (0..self.ranking.page_count()).map(PageId::from_index) {
+            let settled = self.settled[page.index() / WORD] >> (page.index() % WORD) & 1;
+            if settled == 0 && self.ranking.is_unranked(page) {
+                self.ranking.queue(page);
+            }
+        }
     }
 
     /// Every host that was shut is open again.
@@ -241,6 +266,7 @@ impl<P: Policy> Scheduler<P> {
         self.latest.save(out)?;
         self.calendar.save(out)?;
         self.ranking.save(out)?;
+        self.settled.save(out)?;
         self.policy.save(out)
     }
 
@@ -254,11 +280,16 @@ impl<P: Policy> Scheduler<P> {
         let latest = Restore::restore(saved)?;
         let calendar = Calendar::restore(saved)?;
         let ranking = Ranking::restore(saved)?;
+        let settled: Vec<u64> = Restore::restore(saved)?;
+        if settled.len() != ranking.page_count().div_ceil(WORD) {
+            return Err(corrupt("pages that nobody knows are settled"));
+        }
         let mut scheduler = Self {
             policy,
             ranking,
             calendar,
             latest,
+            settled,
         };
         for index in 0..scheduler.ranking.host_count() {
             scheduler.calendar.know(HostId::from_index(index));

@@ -295,6 +295,7 @@ impl<P: Policy> Ledger<P> {
             host,
             seed: false,
             outside: false,
+            listed: false,
             depth: item.depth,
             refused: (&refused.0, &refused.1),
         };

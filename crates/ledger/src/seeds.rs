@@ -27,6 +27,7 @@ pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> V
                 host,
                 seed: true,
                 outside: false,
+                listed: false,
                 depth: 0,
                 refused: ("", ""),
             },

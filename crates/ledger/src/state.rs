@@ -186,6 +186,9 @@ impl<P: Policy> State<P> {
                     budget: 0,
                 };
                 self.observe(&event, tick, links);
+                if terms.sitemaps && told != Told::AsNews {
+                    self.scheduler.queue_rest();
+                }
             }
             Entry::Hint(Hint { page, by, .. }) => {
                 if let Some(page) = self.view.inner(*page) {

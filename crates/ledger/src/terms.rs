@@ -37,9 +37,14 @@ pub struct Terms {
     pub past: Past,
     /// How many pages of one URL pattern are asked for on trust; `None` for as many as there are.
     pub pattern_trust: Option<u32>,
+    /// Whether pages that only sitemaps and feeds name are asked for when all others are done.
+    pub sitemaps: bool,
     /// The scope, as people wrote it.
     pub scope: String,
 }
+
+/// The line of a plan that says so. Plans of older releases have none.
+const SITEMAPS: &str = "sitemaps\n";
 
 impl Terms {
     /// The text of a plan entry: a line for each term that has no field of its own.
@@ -53,7 +58,11 @@ impl Terms {
             Some(trust) => trust.to_string(),
             None => "none".to_owned(),
         };
-        format!("past {past}\npattern-trust {trust}\nscope {}\n", self.scope)
+        let sitemaps = if self.sitemaps { SITEMAPS } else { "" };
+        format!(
+            "past {past}\npattern-trust {trust}\n{sitemaps}scope {}\n",
+            self.scope
+        )
     }
 
     /// Reads the terms of a plan entry; nothing if a newer release wrote other lines.
@@ -68,13 +77,16 @@ impl Terms {
             "none" => None,
             trust => Some(trust.parse().ok()?),
         };
-        let scope = lines.next()?.strip_prefix("scope ")?.trim_end().to_owned();
+        let rest = lines.next()?;
+        let after = rest.strip_prefix(SITEMAPS);
+        let scope = after.unwrap_or(rest).strip_prefix("scope ")?;
         Some(Self {
             question: plan.question.clone(),
             policy: plan.policy.clone(),
             past,
             pattern_trust,
-            scope,
+            sitemaps: after.is_some(),
+            scope: scope.trim_end().to_owned(),
         })
     }
 
@@ -109,6 +121,7 @@ mod tests {
                     policy: "rankmass damping=0.85".into(),
                     past,
                     pattern_trust,
+                    sitemaps: pattern_trust.is_none(),
                     scope: "hosts a.example\nexclude /x/".into(),
                 };
                 let mut plan = PlanAt {

@@ -50,6 +50,8 @@ pub enum Entry<'a> {
         seed: bool,
         /// Out of the crawl's scope when it was found: remembered, never asked for.
         outside: bool,
+        /// Found by way of a sitemap or a feed, or one of these, when nothing else had led there.
+        listed: bool,
         /// Links from the nearest seed, as far as is known.
         depth: u8,
         /// The fingerprint of its canonical URL.
@@ -223,6 +225,7 @@ impl Entry<'_> {
                 host,
                 seed,
                 outside,
+                listed,
                 depth,
                 key,
                 url,
@@ -230,7 +233,7 @@ impl Entry<'_> {
             } => {
                 out.put_number(u64::from(page.0));
                 out.put_number(u64::from(host.0));
-                out.push(u8::from(*seed) | u8::from(*outside) << 1);
+                out.push(u8::from(*seed) | u8::from(*outside) << 1 | u8::from(*listed) << 2);
                 out.push(*depth);
                 out.extend_from_slice(&key.to_bytes());
                 out.put_bytes(url.as_bytes());
@@ -377,6 +380,7 @@ impl<'a> Entry<'a> {
                     host,
                     seed: marks & 1 != 0,
                     outside: marks & 2 != 0,
+                    listed: marks & 4 != 0,
                     depth: from.byte()?,
                     key: Key::from_bytes(from.array()?),
                     url: from.text()?,

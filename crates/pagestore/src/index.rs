@@ -80,7 +80,7 @@ struct Slot {
     state: PageState,
     /// What it was before it was handed out.
     before: PageState,
-    /// [`STORED`], [`COPIED`], [`OUTSIDE`]: in one byte, because there is a slot for every page.
+    /// [`STORED`], [`COPIED`], [`OUTSIDE`], [`LISTED`]: in one byte, because there is a slot for every page.
     marks: u8,
     depth: u8,
 }
@@ -91,6 +91,8 @@ const STORED: u8 = 1;
 const COPIED: u8 = 2;
 /// It is out of scope.
 const OUTSIDE: u8 = 4;
+/// A sitemap or a feed led there, or it is one that was named, before any other link did.
+const LISTED: u8 = 8;
 
 impl Slot {
     fn has(&self, mark: u8) -> bool {
@@ -218,6 +220,7 @@ impl Index {
                 depth,
                 refused,
                 outside,
+                listed,
                 ..
             } => {
                 assert_eq!(page.index(), self.slots.len(), "page ids are dense");
@@ -238,7 +241,7 @@ impl Index {
                     host,
                     state,
                     before: state,
-                    marks: if *outside { OUTSIDE } else { 0 },
+                    marks: (u8::from(*outside) * OUTSIDE) | (u8::from(*listed) * LISTED),
                     depth: *depth,
                 });
                 self.counts[state as usize] += 1;
@@ -458,6 +461,20 @@ impl Index {
     /// The first plan; what stands before it was written by a release that had none.
     pub fn first_plan(&self) -> Option<&PlanAt> {
         self.first_plan.as_ref()
+    }
+
+    /// Whether a page was found by way of a sitemap or a feed when nothing else had led there.
+    pub fn is_listed(&self, page: PageId) -> bool {
+        self.slots[page.index()].has(LISTED)
+    }
+
+    /// How many such pages are known and in scope, and how many of them are stored: O(pages).
+    pub fn listed_counts(&self) -> (u64, u64) {
+        let listed = self.slots.iter();
+        let listed = listed.filter(|slot| slot.has(LISTED) && !slot.has(OUTSIDE));
+        listed.fold((0, 0), |(known, stored), slot| {
+            (known + 1, stored + u64::from(slot.has(STORED)))
+        })
     }
 
     /// How many pages are stored, or were by an old crawl that was taken in.

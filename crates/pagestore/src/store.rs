@@ -41,6 +41,8 @@ pub struct NewPage<'a> {
     pub seed: bool,
     /// Out of scope.
     pub outside: bool,
+    /// Found by way of a sitemap or a feed, or one of these, when nothing else had led there.
+    pub listed: bool,
     /// Links from the nearest seed, as far as is known.
     pub depth: u8,
     /// Why it is not going to be asked for, as class and detail; both empty if it is.
@@ -56,6 +58,7 @@ impl<'a> NewPage<'a> {
             host,
             seed,
             outside,
+            listed,
             depth,
             refused,
         } = self;
@@ -64,6 +67,7 @@ impl<'a> NewPage<'a> {
             host,
             seed,
             outside,
+            listed,
             depth,
             key,
             url,

@@ -93,6 +93,12 @@ impl Whole {
         self.indexes().map(Index::had_count).sum()
     }
 
+    /// Pages that came through sitemaps and feeds alone: known, and stored.
+    pub(crate) fn listed_counts(&self) -> (u64, u64) {
+        let all = self.indexes().map(Index::listed_counts);
+        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
     /// Hosts known, each once.
     pub(crate) fn host_count(&self) -> u64 {
         let count = |index: &Index| {

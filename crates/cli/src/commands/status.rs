@@ -115,6 +115,7 @@ impl Moment {
             "known": self.whole.known_count(),
             "pages": self.whole.had_count(),
             "states": states,
+            "listed": summary::listed_json(self.whole.listed_counts()),
             "hosts": self.whole.host_count(),
             "sessions": sessions.len(),
             "started": sessions.first().map(|first| utc(first.wall_ms)),
@@ -183,6 +184,9 @@ impl Moment {
             |before: &&Value| last.as_ref().map(|last| &last["round"]) == Some(&before["round"]);
         if let Some(before) = before.as_ref().filter(|before| !same(before)) {
             facts.push(("slice before", slice::line(before)));
+        }
+        if let Some(listed) = summary::listed(self.whole.listed_counts()) {
+            facts.push(("sitemaps", listed));
         }
         let asked = &self.whole.first().asked;
         facts.push(("policy", format!("{} (for {})", asked.spec, asked.name())));

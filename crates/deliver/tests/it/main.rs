@@ -38,6 +38,7 @@ fn crawl(folder: &Path, pages: u32) -> Store {
             host,
             seed: page == 0,
             outside: false,
+            listed: false,
             depth: 0,
             refused: ("", ""),
         };

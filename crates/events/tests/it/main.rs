@@ -45,6 +45,7 @@ fn add(store: &mut Store, page: u32) {
         host,
         seed: page == 0,
         outside: false,
+        listed: false,
         depth: 0,
         refused: ("", ""),
     };

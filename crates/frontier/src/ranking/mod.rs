@@ -328,6 +328,11 @@ impl Ranking {
         }
     }
 
+    /// Whether a page was never ranked, or lost its rank while it waited.
+    pub(crate) fn is_unranked(&self, page: PageId) -> bool {
+        self.places[page.index()] == ABSENT
+    }
+
     /// How many queued pages are better than this one, whatever their hosts: O(pages queued).
     pub fn queued_before(&self, page: PageId) -> usize {
         let rank = self.rank(page);

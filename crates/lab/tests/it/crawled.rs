@@ -53,6 +53,7 @@ impl Crawl {
             host,
             seed,
             outside: false,
+            listed: false,
             depth,
             refused,
         };

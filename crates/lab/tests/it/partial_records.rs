@@ -106,6 +106,7 @@ fn page(store: &mut Store, name: char) -> PageId {
         host,
         seed: false,
         outside: false,
+        listed: false,
         depth: 1,
         refused: ("", ""),
     };

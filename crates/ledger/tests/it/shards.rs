@@ -93,6 +93,7 @@ fn terms(scope: &str) -> Terms {
         policy: "rankmass".into(),
         past: Past::All,
         pattern_trust: None,
+        sitemaps: false,
         scope: scope.into(),
     }
 }
@@ -155,6 +156,7 @@ fn page_of(ledger: &mut Ledger<Boxed>, tick: Tick, page: usize) -> PageId {
         host,
         seed: false,
         outside: false,
+        listed: false,
         depth: 1,
         refused: ("", ""),
     };

@@ -73,6 +73,7 @@ pub(crate) fn terms(question: &str, scope: &Scope) -> Terms {
         policy: "in order".into(),
         past: Past::All,
         pattern_trust: None,
+        sitemaps: false,
         scope: scope.to_string(),
     }
 }
@@ -112,6 +113,7 @@ pub(crate) fn page(ledger: &mut Ledger<InOrder>, within: &Scope, url: &str, tick
         host,
         seed: false,
         outside: within.check(&parsed, 1).is_err(),
+        listed: false,
         depth: 1,
         refused: ("", ""),
     };

@@ -176,7 +176,7 @@ impl RankMass {
         let Some((parked_page, parked)) = ranking.best_parked() else {
             return false;
         };
-        match (ranking.best_queued(), self.push) {
+        match (best_with_mass(ranking), self.push) {
             (Some((page, queued)), Push::Exact) => {
                 parked > queued || (parked == queued && parked_page < page)
             }
@@ -318,7 +318,14 @@ impl RankMass {
 
 /// Whether nothing is left to ask for, and nothing is under way.
 fn is_idle(ranking: &Ranking) -> bool {
-    ranking.best_queued().is_none() && ranking.in_flight_count() == 0
+    best_with_mass(ranking).is_none() && ranking.in_flight_count() == 0
+}
+
+/// The best queued page that holds anything. Pages without mass are no measure for what others are worth: they
+/// are asked for when all else is done, and change nothing of what is proven.
+#[inline]
+fn best_with_mass(ranking: &Ranking) -> Option<(PageId, u64)> {
+    ranking.best_queued().filter(|(_, mass)| *mass > 0)
 }
 
 /// Whether what parked pages hold is more than negligible.

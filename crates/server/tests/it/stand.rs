@@ -158,6 +158,7 @@ fn add(store: &mut Store, url: &str) -> PageId {
             host,
             seed: store.index().page_count() == 0,
             outside: false,
+            listed: false,
             depth: 0,
             refused: ("", ""),
         },

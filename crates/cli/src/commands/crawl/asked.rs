@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use turnstone_crawl::Plan;
+use turnstone_crawl::{Lists, Plan};
 use turnstone_fetch::Url;
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::{UrlLimits, host_of, parse, shown};
@@ -35,7 +35,7 @@ pub(crate) struct Crawl {
     /// [default: rankmass]
     #[arg(long, value_name = "SPEC")]
     policy: Option<String>,
-    /// When to stop: coverage=98%, pages=N, requests=N, bytes=N, time=1h; several with commas,
+    /// When to stop: coverage=98%, all (nothing is left to ask for), pages=N, requests=N, bytes=N, time=1h; several with commas,
     /// whichever comes first. With confidence=95% beside coverage a certificate is enough, drawn from a
     /// sample, instead of a proof: it is wrong with a chance of at most 5 %, and needs fewer requests. Pages, requests and bytes count over all runs in DIR, without what was
     /// imported [default: coverage=0.98 where the policy proves it]
@@ -112,6 +112,9 @@ pub(crate) struct Crawl {
     /// Take URLs that differ only in utm_source, gclid and the like for one page
     #[arg(long)]
     strip_tracking: bool,
+    /// Do not read the sitemaps and feeds that robots.txt and pages name, nor ask for pages that only they name
+    #[arg(long)]
+    no_sitemaps: bool,
     /// An e-mail address or URL where site owners can reach you; needed for anything but loopback
     #[arg(long, value_name = "ADDRESS")]
     contact: Option<String>,
@@ -175,6 +178,9 @@ impl Crawl {
         over_list(&mut config.scope.exclude, &self.exclude);
         if self.ignore_addresses {
             config.politeness.per_address = Some(false);
+        }
+        if self.no_sitemaps {
+            config.sitemaps = Some(false);
         }
         if self.strip_tracking {
             config.strip_tracking = Some(true);
@@ -257,6 +263,10 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
         return Err(Usage::of("--connections", "at least one is needed").into());
     }
     plan.keys.strip_tracking = config.strip_tracking.unwrap_or(false);
+    plan.lists = match config.sitemaps {
+        Some(false) => Lists::Ignored,
+        Some(true) | None => Lists::Beside,
+    };
     plan.host_pages_max = config.limits.host_pages;
     plan.body_bytes_max = config.limits.body_bytes.unwrap_or(plan.body_bytes_max);
     match config.limits.pattern_trust {

@@ -55,6 +55,9 @@ pub(crate) struct Config {
     /// Whether URLs that differ only in tracking parameters are one page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strip_tracking: Option<bool>,
+    /// Whether sitemaps and feeds are read, and pages asked for that only they name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sitemaps: Option<bool>,
     /// Ports that may be asked beside those of the web.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) allow_ports: Vec<u16>,
@@ -153,6 +156,9 @@ pub(crate) struct UntilConfig {
     /// With which confidence a certificate is enough, instead of a proof.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) confidence: Option<f64>,
+    /// When nothing is left to ask for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) all: Option<bool>,
     /// Pages stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pages: Option<u64>,

@@ -61,7 +61,11 @@ pub(crate) fn asked(config: &Config) -> anyhow::Result<Asked> {
         let what = format!("{text} proves no coverage; ask for another goal");
         return Err(Usage::of("--until", what).into());
     }
-    if question == Question::Importance && !has_goal {
+    let only_all = UntilConfig {
+        all: Some(true),
+        ..UntilConfig::default()
+    };
+    if question == Question::Importance && (!has_goal || config.until == only_all) {
         let what = format!("{text} never ends by itself; say when, e.g. pages=1000");
         return Err(Usage::of("--until", what).into());
     }

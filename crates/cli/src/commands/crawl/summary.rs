@@ -58,6 +58,7 @@ pub(crate) fn document(summary: &Summary, directory: &Path) -> Value {
         "waiting": summary.waiting,
         "gone": summary.gone,
         "refused": summary.refused,
+        "listed": listed_json(summary.listed),
         "provable": summary.coverage.map(provable),
         "hosts_without_answer": summary.waited.iter().map(|host| json!({
             "host": host.host, "tries": host.tries, "why": host.why,
@@ -172,7 +173,29 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
             );
         }
     }
+    if let Some(listed) = listed(summary.listed) {
+        out += &format!("sitemaps and feeds: {listed}\n");
+    }
     out + "\n" + &classes(&summary.tally).text()
+}
+
+/// How many pages came through sitemaps and feeds, for machines.
+pub(crate) fn listed_json((known, stored): (u64, u64)) -> Value {
+    json!({"known": known, "stored": stored})
+}
+
+/// The same for people; nothing where none did.
+pub(crate) fn listed((known, stored): (u64, u64)) -> Option<String> {
+    let left = match known - stored {
+        0 => "all stored".to_owned(),
+        _ => format!("{} of them stored", whole(stored)),
+    };
+    (known > 0).then(|| {
+        format!(
+            "{} that nothing else had led to; {left}",
+            plural(known, "page")
+        )
+    })
 }
 
 /// How the crawl ended, for somebody who knows nothing of PageRank.

@@ -8,6 +8,10 @@ pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
     let mut until = UntilConfig::default();
     for goal in goals {
         let wrong = |what: &str| Usage::of("--until", format!("'{goal}': {what}"));
+        if goal == "all" {
+            until.all = Some(true);
+            continue;
+        }
         let (name, value) = goal
             .split_once('=')
             .ok_or_else(|| wrong("give a goal like coverage=0.98, pages=1000 or time=1h"))?;
@@ -33,7 +37,7 @@ pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
                 until.time = Some(value.to_owned());
             }
             _ => {
-                let what = "there is no such goal; there are coverage, confidence, pages, requests, bytes, time";
+                let what = "there is no such goal; there are all, coverage, confidence, pages, requests, bytes, time";
                 return Err(wrong(what).into());
             }
         }

@@ -222,6 +222,7 @@ impl<'a> TakeIn<'a> {
             host,
             seed: false,
             outside: false,
+            listed: false,
             depth,
             refused: ("", ""),
         };

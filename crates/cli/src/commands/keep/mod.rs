@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
-use turnstone_crawl::{Clock, Parts, Plan, Round, Summary};
+use turnstone_crawl::{Clock, Lists, Parts, Plan, Round, Summary};
 use turnstone_fetch::Client;
 use turnstone_lab::number::{duration, whole};
 use turnstone_ledger::{Ledger, Past, Slice, SliceNote, Until, flips};
@@ -273,7 +273,7 @@ fn plan(config: &Config, store: &Store) -> anyhow::Result<Plan> {
     }
     let seeds = crawl::seeds(&config)?;
     let mut plan = crawl::plan(&config, &seeds, false)?;
-    plan.sitemaps = true;
+    plan.lists = Lists::Linked;
     Ok(plan)
 }
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-use turnstone_crawl::{Clock, Parts, Plan, Round, Summary};
+use turnstone_crawl::{Clock, Lists, Parts, Plan, Round, Summary};
 use turnstone_fetch::Client;
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_frontier::{Policy, Tick};
@@ -71,7 +71,10 @@ pub(crate) fn ask(
     super::refuse_proxy(&config, &seeds)?;
     let mut plan: Plan = crawl::plan(&config, &seeds, false)?;
     plan.until = until;
-    plan.sitemaps = asked.question == Question::Discovery;
+    plan.lists = match asked.question {
+        Question::Discovery => Lists::Linked,
+        _ => Lists::Ignored,
+    };
     plan.round = Some(Round {
         question: asked.name().to_owned(),
         budget,

@@ -169,6 +169,7 @@ impl Told {
             "reason": self.reason,
             "seed": index.seeds().contains(&self.page),
             "depth": index.depth(self.page),
+            "listed": index.is_listed(self.page),
             "host": index.host_name(index.host(self.page)),
             "rank": self.rank.as_ref().map(|rank| rank.rank),
             "rank_parts": self.rank,
@@ -196,6 +197,10 @@ impl Told {
             "as a seed".to_owned()
         } else {
             match index.depth(self.page) {
+                _ if index.is_listed(self.page) => {
+                    "by way of a sitemap or a feed, or as one that a robots.txt or a page names; nothing else led here"
+                        .to_owned()
+                }
                 1 => "one link from a seed".to_owned(),
                 depth => format!("{depth} links from a seed"),
             }

@@ -8,6 +8,7 @@
 //! | `refusals` | what cannot be crawled is said in one line |
 //! | `limits` | budgets bind exactly; a full disk is waited for |
 //! | `lists` | seeds and rules out of files and standard input |
+//! | `sitemaps` | pages that only sitemaps and feeds name come last, and prove nothing |
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
 //! | `shards` | a crawl cut into shards in one process, killed again and again |
@@ -38,6 +39,7 @@ mod reuse;
 mod same_as_lab;
 mod scarce;
 mod shards;
+mod sitemaps;
 mod survey;
 mod telling;
 mod town;

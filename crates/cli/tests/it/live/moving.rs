@@ -42,7 +42,7 @@ impl Stage {
         let server = start(Web::histories(histories), options).unwrap();
         let crawler = Crawler::new(&format!(
             "{} --allow-private --delay 1ms --policy breadth-first --clock-scale {SCALE} \
-             --pattern-trust 0",
+             --pattern-trust 0 --no-sitemaps",
             server.seeds().join(" ")
         ));
         crawler.finish();
@@ -170,7 +170,7 @@ fn what_a_sitemap_says_has_changed_is_fetched_first() {
 }
 
 /// A page that nothing links to is found through the sitemap that robots.txt names, by a round of
-/// discovery too; a crawl, whose guarantee speaks of links, does not look there.
+/// discovery too, also where the crawl was told not to look there.
 #[test]
 fn a_round_of_discovery_reads_sitemaps() {
     let stage = Stage::set(vec![site(12, 10, &[])], true, "--until rounds=1");

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use turnstone_crawl::page::{self, Answer, FoundLink};
+use turnstone_crawl::page::{self, Answer, By, FoundLink};
 use turnstone_crawl::{Job, Reading, Report};
 use turnstone_fetch::html::Fingerprint;
 use turnstone_fetch::soft404::PageFacts;
@@ -347,6 +347,7 @@ impl Hosts {
         let found = links.into_iter().map(|(url, age)| FoundLink {
             key: keyer.key(&canonical_key(&url, &keys)),
             url,
+            by: By::Link,
             changed_s: age.map(|age| BIRTH_MS / 1000 + age * AGE_S),
         });
         let mut seen = BTreeSet::new();

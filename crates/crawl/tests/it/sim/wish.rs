@@ -1,6 +1,6 @@
 //! What is asked of a crawl directory: a question, a policy, a scope, budgets. As the commands do.
 
-use turnstone_crawl::{Plan, Round};
+use turnstone_crawl::{Lists, Plan, Round};
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::soft404::SoftOptions;
 use turnstone_frontier::{Policy, Politeness, Tick};
@@ -147,7 +147,10 @@ impl Wish {
         plan.pattern_trust = Some(TRUST);
         plan.until.requests = self.requests;
         plan.pace = self.pace;
-        plan.sitemaps = matches!(question, Question::Discovery | Question::Keep);
+        plan.lists = match question {
+            Question::Discovery | Question::Keep => Lists::Linked,
+            _ => Lists::Beside,
+        };
         plan.survey = (question == Question::Liveness).then(SoftOptions::default);
         plan.round = (!self.is_crawl()).then(|| Round {
             question: self.asked.name().to_owned(),
