@@ -164,7 +164,7 @@ fn tell_left_out(config: &Config, seeds: &[Url], output: &Output) -> anyhow::Res
         return Err(Usage::of("--exclude-list", what).into());
     }
     output.note(&format!(
-        "{} of the seeds are on the exclude list and are not asked for",
+        "the exclude list keeps out {} of the seeds",
         whole(left_out as u64)
     ));
     Ok(())
@@ -186,7 +186,9 @@ fn tell_flips(opened: &Opened, output: &Output) {
 fn tell_known(store: &Store, known: &[PageId], output: &Output) -> anyhow::Result<()> {
     for &page in known {
         let standing = match store.index().state(page) {
-            PageState::Gone | PageState::Refused => "it did not come, and is not asked for again",
+            PageState::Gone | PageState::Refused => {
+                "it could not be fetched, and the crawler does not try it again"
+            }
             PageState::Moved => "it moved, and its target is not a seed",
             PageState::Fetched => "it is stored already",
             PageState::Away => "another shard has it",
@@ -213,7 +215,7 @@ fn unasked(summary: &Summary, directory: &Path) -> anyhow::Result<Option<String>
     };
     let (url, (_, said)) = (looked.url(seed)?, looked.fate(seed)?);
     let said = match said.as_str() {
-        "" => "nothing came of it",
+        "" => "nobody answered",
         said => said,
     };
     Ok(Some(format!(
@@ -248,8 +250,8 @@ pub(crate) fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
                 return Exit::Done;
             }
             output.note(&format!(
-                "turnstone: the coverage that was asked for is not proven (stopped by {})",
-                stop.name()
+                "turnstone: the goal is not proven: {}",
+                verdict::because(stop)
             ));
             Exit::Limit
         }

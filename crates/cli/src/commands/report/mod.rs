@@ -26,7 +26,7 @@ use crate::files::write_whole;
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+/// Write a page about a crawl: coverage, answers, hosts, and what is missing
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// The crawl directory
@@ -83,7 +83,7 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
         parts.push(Part::Text(missing.text(coverage)));
         parts.extend(missing.waiting_table().map(Part::Table));
         if let Some((text, table)) = missing.lost_table() {
-            parts.push(Part::Heading("What cannot be had".to_owned()));
+            parts.push(Part::Heading("What cannot be fetched".to_owned()));
             parts.push(Part::Text(text));
             parts.push(Part::Table(table));
         }
@@ -91,7 +91,7 @@ fn page(directory: &Directory) -> anyhow::Result<Page> {
     parts.push(Part::Heading("Answers".to_owned()));
     parts.push(Part::Figure(answers_figure(&course)));
     parts.push(Part::Table(tables::statuses(index.tally())));
-    parts.push(Part::Heading("What came of pages".to_owned()));
+    parts.push(Part::Heading("Outcomes".to_owned()));
     parts.push(Part::Table(classes(index.tally())));
     parts.push(Part::Heading("Hosts".to_owned()));
     parts.push(Part::Text(tables::hosts_text(index)));
