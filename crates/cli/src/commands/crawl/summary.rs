@@ -156,7 +156,7 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     );
     if let Some(coverage) = summary.coverage {
         out += &format!(
-            "coverage: at least {} and at most {} of the personalised PageRank of all pages that exist is stored\n",
+            "coverage: at least {} and at most {} of the personalised PageRank of all pages that can be fetched is stored\n",
             percent(coverage.guaranteed_fraction()),
             percent(coverage.possible_fraction()),
         );

@@ -145,7 +145,7 @@ fn setting(directory: &Directory, coverage: Option<Coverage>) -> anyhow::Result<
     if let Some(coverage) = coverage {
         let proven = Proven::of(coverage);
         text += &format!(
-            " At least {} and at most {} of the personalised PageRank of all pages that exist is in \
+            " At least {} and at most {} of the personalised PageRank of all pages that can be fetched is in \
              the store; the goal is {}.",
             percent(proven.guaranteed),
             percent(proven.upper_bound),
