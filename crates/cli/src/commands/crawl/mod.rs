@@ -17,7 +17,7 @@ use turnstone_crawl::{Clock, Parts, Summary};
 use turnstone_fetch::urls::shown;
 use turnstone_fetch::{Client, Url};
 use turnstone_frontier::PageId;
-use turnstone_lab::number::whole;
+use turnstone_lab::number::{plural, whole};
 use turnstone_ledger::{Ledger, Opened, Past, Stop, Until, adopt, flips, sow};
 use turnstone_pagestore::{PageState, Store};
 
@@ -175,8 +175,8 @@ fn tell_flips(opened: &Opened, output: &Output) {
     let (came, left) = (opened.flips.inside.len(), opened.flips.outside.len());
     if came + left > 0 {
         output.note(&format!(
-            "the scope changed: {} known pages came into it, {} left it",
-            whole(came as u64),
+            "the scope changed: {} came into it, {} left it",
+            plural(came as u64, "known page"),
             whole(left as u64)
         ));
     }
