@@ -24,7 +24,7 @@ use crate::exit::{Exit, Usage};
 use crate::lines::aligned;
 use crate::output::Output;
 
-/// Reckon again what a crawl has proven and certified, from its journal alone, and what the test cost
+/// Compute again what a crawl has proven and certified, from its journal alone, and what the test cost
 ///
 /// Decides every hand-out and draws every surfer again, and fails where the journal has it otherwise. Sends no request. To certify what a crawl
 /// without a certificate has stored, go on with it: `turnstone crawl -o DIR --until
@@ -107,7 +107,7 @@ impl Audit {
             facts.push(("asked for", percent(proven.goal)));
             let path = self.directory.display();
             format!(
-                "{path}: reckoned again from the journal, every hand-out as it stands there\n{}",
+                "{path}: computed again from the journal, every hand-out as it stands there\n{}",
                 aligned(&facts)
             )
         })?;

@@ -75,7 +75,7 @@ impl Copies {
         let all = store.copies(page)?;
         anyhow::ensure!(
             !all.is_empty(),
-            "{}: no copy is stored; `turnstone why` tells what came of it",
+            "{}: no copy is stored; `turnstone why` tells the reason",
             shown(url.as_str())
         );
         Ok(Self {

@@ -27,8 +27,8 @@ pub(crate) struct Diff {
     /// The page
     #[arg(value_name = "URL")]
     url: String,
-    /// A copy, by a moment at which it was current, as 2026-11-18T08:30:00Z; given once it is compared with
-    /// the last copy, given twice the two are compared
+    /// The copy that was current at this moment, as 2026-11-18T08:30:00Z. Once: compare it with the last
+    /// copy; twice: compare the two
     #[arg(long, value_name = "TIME")]
     at: Vec<String>,
     /// Write the two copies side by side as a page

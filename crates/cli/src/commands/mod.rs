@@ -44,19 +44,19 @@ use crate::output::Output;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve a made-up web on loopback, crawl it live, and show what came of it
+    /// Serve a made-up web on loopback, crawl it live, and show the result
     Demo(demo::Demo),
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
     /// Tell where a crawl stands, while it runs or after
     Status(status::Status),
-    /// Reckon again what a crawl has proven and certified, from its journal alone
+    /// Compute again what a crawl has proven and certified, from its journal alone
     Audit(audit::Audit),
     /// Tell why a page is fetched, waits or was refused
     Why(why::Why),
     /// Tell what happened to the pages of a crawl: new, changed, gone, moved, refused, back
     Events(events::Events),
-    /// Bring events to those who want them: webhooks, commands, files, e-mail
+    /// Deliver events to webhooks, commands, files and e-mail
     Deliver(deliver::Deliver),
     /// Print a stored copy of a page out of the WARC files
     Show(show::Show),
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Diff(diff::Diff),
     /// Show crawls in the browser, and to programs: dashboard, JSON, metrics
     Serve(serve::Serve),
-    /// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+    /// Write a page about a crawl: coverage, answers, hosts, and what is missing
     Report(report::Report),
     /// Bring an old crawl into a crawl directory: WARC, CDX, URL lists, graphs, histories
     Import(import::Import),
@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Refresh(refresh::Refresh),
     /// Keep a store current for ever: one budget for new, changed, undiscovered and lost pages
     Keep(Box<keep::Keep>),
-    /// Tell which policy suits a crawl, by backtest on its own history
+    /// Recommend a policy for a crawl, from backtests on its own history
     Advise(advise::Advise),
     /// Find what is still alive of an old crawl, with the fewest requests
     Revive(revive::Revive),

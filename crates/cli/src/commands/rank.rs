@@ -40,7 +40,7 @@ pub(crate) struct Rank {
     /// How far from the true scores the result may be, summed over all pages
     #[arg(long, default_value_t = 1e-9)]
     tolerance: f64,
-    /// What becomes of the score of pages without links: lost, or spread over the teleport pages
+    /// Where the score of pages without links goes: lost, or spread over the teleport pages
     #[arg(long, default_value = "leak")]
     dangling: DanglingChoice,
     /// Where readers start afresh: a file of `page<TAB>weight` lines (ids or URLs); all pages alike

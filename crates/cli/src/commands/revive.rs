@@ -22,6 +22,7 @@ use turnstone_questions::{Asked, begin_survey, end_survey, last_survey};
 
 use super::crawl;
 use super::crawl::config::Config;
+use super::crawl::verdict;
 use super::import::{Import, Other};
 use super::live::news::News;
 use super::live::{LiveOptions, RoundOrder, Watch, ask};
@@ -197,6 +198,10 @@ impl Revive {
         } else {
             answered.summary.stop.name()
         };
+        let because = match met {
+            true => "enough of the alive pages are found",
+            false => verdict::because(answered.summary.stop),
+        };
         let estimated = known.estimated(stored, confidence);
         let news = match output.is_text() {
             true => News::since(&directory, answered.began)?,
@@ -222,7 +227,7 @@ impl Revive {
         output.last(&document, || {
             format!(
                 "{}: {} alive and {} gone of {} pages, {} requests ({cost:.2} for each alive page of \
-                 the survey); stopped by {stopped_by}\n{}\n{} verdicts in {}\n",
+                 the survey); it ended because {because}\n{}\n{} verdicts in {}\n",
                 directory.display(),
                 whole(known.alive),
                 whole(known.gone),

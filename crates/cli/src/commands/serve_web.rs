@@ -59,7 +59,7 @@ pub(crate) struct ServeWeb {
     /// names it
     #[arg(long)]
     sitemaps: bool,
-    /// What is to go wrong, such as `slow:rate=0.05,ms=800;5xx:rate=0.03;trap=calendar` (all of it
+    /// The faults to serve, such as `slow:rate=0.05,ms=800;5xx:rate=0.03;trap=calendar` (all of it
     /// is in docs/serve-web.md)
     #[arg(
         long,
@@ -96,7 +96,7 @@ pub(crate) struct ServeWeb {
     /// Threads that serve
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
-    /// What texts and faults hang on
+    /// The seed of texts and faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -217,7 +217,7 @@ fn why_tells_the_reason_of_every_page() {
         "/never-seen",
         "not-known",
         "not-found-yet",
-        "it would be asked for",
+        "the crawler would ask for it",
     );
     check(
         "/secret/y",
@@ -287,7 +287,10 @@ fn why_tells_what_a_page_waits_for() {
         "{waits}"
     );
     let far = done(folder.path(), &format!("why c {}/far", web.origin(1))).out;
-    let robots = format!("robots.txt of {} was not asked for yet", web.origin(1));
+    let robots = format!(
+        "the crawler has not asked for robots.txt of {} yet",
+        web.origin(1)
+    );
     assert!(far.contains(&robots), "{far}");
 }
 
@@ -325,8 +328,8 @@ fn a_crawl_leaves_a_report_that_needs_nothing() {
     for part in [
         "Coverage over requests",
         "What is missing",
-        "Everything that can be had is stored.",
-        "What cannot be had",
+        "Everything that exists is stored.",
+        "What cannot be fetched",
         "Disallow: /secret",
         "Slowest hosts",
         "gone: http-404",

@@ -93,9 +93,10 @@ pub struct Sitemap {
 
 impl Sitemap {
     /// How many entries may be in the file and are not in [`Sitemap::entries`]. Entries of other
-    /// hosts and addresses that are none were seen, and refused.
+    /// hosts and addresses that are none were seen, and refused. A file that is broken and was not recognised as a
+    /// list holds none.
     pub fn unseen_links(&self) -> Unseen {
-        if self.cut || self.broken.is_some() {
+        if self.cut || self.broken.is_some() && self.kind != SitemapKind::Unknown {
             Unseen::Unbounded
         } else {
             Unseen::None
@@ -121,6 +122,11 @@ pub fn read_sitemap(input: SitemapInput<'_>, limits: &SitemapLimits) -> Sitemap 
     };
     if reader.out.kind == SitemapKind::Feed {
         reader.take_feed(input, &text, limits);
+        // What only begins like JSON, a program's settings say, is no feed that breaks off.
+        let is_no_feed = start.starts_with('{') && !text.contains("jsonfeed.org");
+        if is_no_feed && reader.out.broken.is_some() {
+            reader.out.kind = SitemapKind::Unknown;
+        }
     } else {
         // A file cut short breaks off by our doing, which `cut` says.
         reader.out.broken = if cut { None } else { trouble };

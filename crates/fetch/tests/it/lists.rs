@@ -291,3 +291,22 @@ proptest! {
         }
     }
 }
+
+/// Only a list that breaks off may hide links.
+#[test]
+fn a_file_that_is_no_list_hides_no_links() {
+    for (body, unseen) in [
+        ("{\n  \"color\" = \"blue\"\n", Unseen::None),
+        ("<rule <x> := more", Unseen::None),
+        (
+            r#"{"version": "https://jsonfeed.org/version/1.1", "items": [{"url": "/a""#,
+            Unseen::Unbounded,
+        ),
+        (
+            "<urlset><url><loc>/kept</loc></url><url <",
+            Unseen::Unbounded,
+        ),
+    ] {
+        assert_eq!(sitemap(body).unseen_links(), unseen, "{body}");
+    }
+}

@@ -156,3 +156,36 @@ fn a_seed_named_later_is_a_change_of_plan() {
     let (_, opened) = open(folder.path(), terms("crawl", &all), &all, false);
     assert!(!opened.replanned);
 }
+
+/// The scope of a crawl is by default the hosts of its seeds: 400 kB of text here, which a plan and a checkpoint must
+/// hold.
+#[test]
+fn twelve_thousand_seeds_do_not_cost_the_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let hosts: Vec<String> = (0..12_000)
+        .map(|host| format!("a-host-with-a-long-name-{host}.example"))
+        .collect();
+    let names: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    let within = scope(&[], &names);
+    let seeds: Vec<Url> = hosts
+        .iter()
+        .map(|host| Url::parse(&format!("http://{host}/")).unwrap())
+        .collect();
+    let mut store = Store::create(folder.path(), "a test").unwrap();
+    sow(&mut store, &seeds, &KeyOptions::default(), Tick(0));
+    store.write().unwrap();
+    drop(store);
+    let (mut ledger, opened) = open(folder.path(), terms("crawl", &within), &within, false);
+    assert!(opened.replanned);
+    session(&mut ledger, Tick(1));
+    fetch(&mut ledger, &within, Tick(2), &[]);
+    ledger.checkpoint().unwrap();
+    let print = ledger.fingerprint(Tick(9));
+    drop(ledger);
+    let (mut ledger, opened) = open(folder.path(), terms("crawl", &within), &within, false);
+    assert_eq!(
+        (opened.replanned, opened.exact, opened.entries),
+        (false, true, 0)
+    );
+    assert!(ledger.fingerprint(Tick(9)) == print);
+}

@@ -6,7 +6,7 @@
 //! again, and while there is debt no fetched page is pushed. Every event pays [`MANY`] links back. That bounds
 //! the work of an event, on average, whatever the web looks like.
 //!
-//! Mass that waits is not claimed, so the proof holds; it comes a few events later. A limit on what a wide page must
+//! Mass that waits is not claimed, so the proof holds; it comes later, on an index by a good part of the crawl. A limit on what a wide page must
 //! hold before it is pushed was rejected: it changes the order for good where the debt only delays it.
 //!
 //! Where nothing is left to ask for, mass must move on until what is left is negligible, and nothing comes that

@@ -55,8 +55,8 @@ pub(crate) struct Coverage {
     /// of policies that can be certified (rankmass)
     #[arg(long, value_parser = share::parse, value_name = "SHARE")]
     confidence: Option<f64>,
-    /// With --confidence: certify this many times with other surfers, and tell how often more was certified
-    /// than was there
+    /// With --confidence: certify this many times with other surfers, and count how often the certificate was
+    /// too high
     #[arg(long, default_value_t = 1, value_name = "N", requires = "confidence")]
     pub(super) repetitions: u64,
     #[command(flatten)]

@@ -58,8 +58,8 @@ pub(crate) struct Importance {
     /// How many pages to read, in multiples of the page count
     #[arg(long, default_value_t = 10.0)]
     visits: f64,
-    /// Shares of all pages that change their in-links while as many pages are read as there are;
-    /// several rates, separated by commas, are tried one after the other
+    /// Shares of all pages whose in-links change while the crawl reads as many pages as the web has;
+    /// several rates, separated by commas, run one after the other
     #[arg(
         long,
         default_value = "0",

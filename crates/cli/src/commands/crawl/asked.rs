@@ -25,7 +25,7 @@ use crate::seconds::parse_ms;
 /// gently, survives kill -9, and leaves WARC files.
 #[derive(Debug, Args)]
 pub(crate) struct Crawl {
-    /// Where to start; may be left out when DIR is a crawl already
+    /// Where to start; not needed when DIR is a crawl already
     #[arg(value_name = "SEED")]
     pub(super) seeds: Vec<String>,
     /// The crawl directory, made if it is not there
@@ -150,6 +150,7 @@ impl Crawl {
                 config.seeds.push(seed.clone());
             }
         }
+        self.settle_reach(&mut config)?;
         config
             .lists
             .take(&self.seed_files, &self.include_list, &self.exclude_list)?;
@@ -185,9 +186,6 @@ impl Crawl {
         if self.strip_tracking {
             config.strip_tracking = Some(true);
         }
-        if self.everywhere {
-            config.scope.everywhere = Some(true);
-        }
         if self.no_warc {
             config.warc = Some(false);
         }
@@ -199,6 +197,41 @@ impl Crawl {
             return Err(Usage::of("SEED", what).into());
         }
         Ok(config)
+    }
+
+    /// How far the crawl reaches: `--everywhere` takes the place of what was said before, and so do hosts, sites,
+    /// prefixes and patterns. Both at once say nothing.
+    fn settle_reach(&self, config: &mut Config) -> Result<(), Usage> {
+        let narrow = [
+            ("--hosts", !self.hosts.is_empty()),
+            ("--sites", !self.sites.is_empty()),
+            ("--prefix", !self.prefix.is_empty()),
+            ("--include", !self.include.is_empty()),
+            ("--include-list", !self.include_list.is_empty()),
+        ];
+        let given = narrow.into_iter().find(|(_, given)| *given);
+        match (self.everywhere, given) {
+            (true, Some((option, _))) => {
+                let what = format!("{option} says where to stay; leave one of them out");
+                return Err(Usage::of("--everywhere", what));
+            }
+            (true, None) => {
+                let scope = &mut config.scope;
+                scope.everywhere = Some(true);
+                for rules in [
+                    &mut scope.hosts,
+                    &mut scope.sites,
+                    &mut scope.prefixes,
+                    &mut scope.include,
+                ] {
+                    rules.clear();
+                }
+                config.lists.include = Default::default();
+            }
+            (false, Some(_)) => config.scope.everywhere = None,
+            (false, None) => {}
+        }
+        Ok(())
     }
 }
 
@@ -268,7 +301,13 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
         Some(true) | None => Lists::Beside,
     };
     plan.host_pages_max = config.limits.host_pages;
+    if plan.host_pages_max == Some(0) {
+        return Err(Usage::of("--host-pages", "at least one page must be allowed").into());
+    }
     plan.body_bytes_max = config.limits.body_bytes.unwrap_or(plan.body_bytes_max);
+    if plan.body_bytes_max == 0 {
+        return Err(Usage::of("--body-bytes", "at least one byte must be allowed").into());
+    }
     match config.limits.pattern_trust {
         Some(0) => plan.pattern_trust = None,
         Some(trust) => plan.pattern_trust = Some(trust),
@@ -277,6 +316,9 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
     let until = &config.until;
     let nothing_asked = *until == super::config::UntilConfig::default();
     let time = span("--until time", &until.time, 0)?;
+    if until.time.is_some() && time == 0 {
+        return Err(Usage::of("--until", "time: give more than none, as 1h").into());
+    }
     plan.until = Until {
         coverage: proves && (until.coverage.is_some() || nothing_asked),
         pages: until.pages,

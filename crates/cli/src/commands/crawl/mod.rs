@@ -18,7 +18,7 @@ use turnstone_crawl::{Clock, Parts, Summary};
 use turnstone_fetch::urls::shown;
 use turnstone_fetch::{Client, Url};
 use turnstone_frontier::PageId;
-use turnstone_lab::number::whole;
+use turnstone_lab::number::{plural, whole};
 use turnstone_ledger::{Ledger, Opened, Past, Stop, Until, adopt, flips, sow};
 use turnstone_pagestore::{PageState, Store};
 
@@ -182,7 +182,7 @@ fn tell_left_out(config: &Config, seeds: &[Url], output: &Output) -> anyhow::Res
         return Err(Usage::of("--exclude-list", what).into());
     }
     output.note(&format!(
-        "{} of the seeds are on the exclude list and are not asked for",
+        "the exclude list keeps out {} of the seeds",
         whole(left_out as u64)
     ));
     Ok(())
@@ -193,8 +193,8 @@ fn tell_flips(opened: &Opened, output: &Output) {
     let (came, left) = (opened.flips.inside.len(), opened.flips.outside.len());
     if came + left > 0 {
         output.note(&format!(
-            "the scope changed: {} known pages came into it, {} left it",
-            whole(came as u64),
+            "the scope changed: {} came into it, {} left it",
+            plural(came as u64, "known page"),
             whole(left as u64)
         ));
     }
@@ -204,7 +204,9 @@ fn tell_flips(opened: &Opened, output: &Output) {
 fn tell_known(store: &Store, known: &[PageId], output: &Output) -> anyhow::Result<()> {
     for &page in known {
         let standing = match store.index().state(page) {
-            PageState::Gone | PageState::Refused => "it did not come, and is not asked for again",
+            PageState::Gone | PageState::Refused => {
+                "it could not be fetched, and the crawler does not try it again"
+            }
             PageState::Moved => "it moved, and its target is not a seed",
             PageState::Fetched => "it is stored already",
             PageState::Away => "another shard has it",
@@ -240,7 +242,7 @@ fn unasked(summary: &Summary, directory: &Path) -> anyhow::Result<Option<String>
     };
     let (url, (_, said)) = (looked.url(seed)?, looked.fate(seed)?);
     let said = match said.as_str() {
-        "" => "nothing came of it",
+        "" => "nobody answered",
         said => said,
     };
     Ok(Some(format!(
@@ -275,8 +277,8 @@ pub(crate) fn exit(summary: &Summary, goal: bool, output: &Output) -> Exit {
                 return Exit::Done;
             }
             output.note(&format!(
-                "turnstone: the coverage that was asked for is not proven (stopped by {})",
-                stop.name()
+                "turnstone: the goal is not proven: {}",
+                verdict::because(stop)
             ));
             Exit::Limit
         }

@@ -99,7 +99,7 @@ impl Proven {
     pub(crate) fn certificate(&self, confidence: Option<f64>) -> Option<String> {
         let (certified, confidence) = (self.certified?, confidence?);
         Some(format!(
-            "at least {} with {} confidence: certified by a sample; proven is only what stands before it",
+            "at least {} with {} confidence: a sample tells so; only the figure before it is proven",
             percent(certified),
             percent(confidence),
         ))
@@ -162,13 +162,13 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     );
     if let Some(coverage) = summary.coverage {
         out += &format!(
-            "coverage: at least {} and at most {} of the personalised PageRank of all pages that exist is stored\n",
+            "coverage: at least {} and at most {} of the personalised PageRank of all pages that can be fetched is stored\n",
             percent(coverage.guaranteed_fraction()),
             percent(coverage.possible_fraction()),
         );
         if let Some(certified) = coverage.certified_fraction() {
             out += &format!(
-                "certificate: at least {} with the confidence that was asked for, by a sample; not a proof\n",
+                "certificate: at least {} with the confidence you asked for; a sample tells so, not a proof\n",
                 percent(certified),
             );
         }
@@ -205,7 +205,7 @@ pub(crate) fn verdict(summary: &Summary) -> String {
 
 /// What came of pages, by class.
 pub(crate) fn classes(tally: &Tally) -> Table {
-    let mut table = Table::new(&["what came of pages", "#count"]);
+    let mut table = Table::new(&["outcome of pages", "#count"]);
     for (class, count) in &tally.classes {
         table.row([class.clone(), whole(*count)]);
     }

@@ -33,6 +33,8 @@ pub(crate) struct Counts {
     pub(crate) traps: u64,
     /// Bodies whose end a limit cut.
     pub(crate) cut: u64,
+    /// Known, and out of scope.
+    pub(crate) outside: u64,
 }
 
 /// Whether somebody works at it, and how the last process ended.
@@ -77,6 +79,7 @@ impl Counts {
         Self {
             traps: traps.min(refused),
             cut: tally.cut_fetches,
+            outside: tally.outside_pages,
             ..Self::default()
         }
     }
@@ -192,8 +195,10 @@ impl<'a> Stand<'a> {
             gone,
             refused,
             cut,
+            outside,
             ..
         } = self.counts;
+        let of_scope = if outside > 0 { " in scope" } else { "" };
         // Some mass is lost to rounding too: that alone tells of no cut.
         let is_cut = |coverage| provable(coverage) < 1.0 - 1e-9;
         if cut > 0 && self.coverage.is_some_and(is_cut) {
@@ -211,11 +216,14 @@ impl<'a> Stand<'a> {
             );
         }
         let all = match (stored, refused) {
-            (1, 0) => "You have the only page that exists".to_owned(),
-            (1, _) => "You have the only page that may be fetched".to_owned(),
-            (_, 0) => format!("You have all {} that exist", plural(stored, "page")),
+            (1, 0) => format!("You have the only page{of_scope} that exists"),
+            (1, _) => format!("You have the only page{of_scope} that may be fetched"),
+            (_, 0) => format!(
+                "You have all {}{of_scope} that exist",
+                plural(stored, "page")
+            ),
             (_, _) => format!(
-                "You have all {} that may be fetched",
+                "You have all {}{of_scope} that may be fetched",
                 plural(stored, "page")
             ),
         };
@@ -374,6 +382,16 @@ mod tests {
             expect![
                 "You have all 7 pages that may be fetched; 1 link is dead, 3 linked pages may not be fetched, 1 linked page was left out because its address looks like an endless trap (`turnstone why` names the rule)."
             ],
+        );
+        let outside = Counts {
+            outside: 99,
+            ..counts(2, 0, 0)
+        };
+        check(
+            "crawl",
+            outside,
+            end,
+            expect!["You have all 2 pages in scope that exist."],
         );
         check(
             "crawl",

@@ -19,7 +19,7 @@ use crate::exit::{Exit, Usage};
 use crate::moment::{now_ms, utc};
 use crate::output::Output;
 
-/// Bring events to those who want them: webhooks, commands, files, e-mail
+/// Deliver events to webhooks, commands, files and e-mail
 ///
 /// Sends what is due to the receivers of turnstone.toml ([[deliver]]) and of --deliver, and ends. While a crawl
 /// runs in the directory it delivers by itself. Every event comes at least once, in order, with an id
@@ -46,8 +46,7 @@ impl Deliver {
         let config = Config::read(&self.directory)?.unwrap_or_default();
         let mut receivers = self.options.receivers(&config, &self.directory)?;
         if receivers.is_empty() {
-            let what =
-                "nobody wants events: name somebody here or with [[deliver]] in turnstone.toml";
+            let what = "no receiver of events is named; name one here or with [[deliver]] in turnstone.toml";
             return Err(Usage::of("--deliver", what).into());
         }
         if self.list {

@@ -33,7 +33,7 @@ const TIME_MAX: &str = "60s";
 /// Impolite requests that are shown.
 const VIOLATIONS_SHOWN: usize = 5;
 
-/// Serve a made-up web on loopback, crawl it live, and show what came of it
+/// Serve a made-up web on loopback, crawl it live, and show the result
 ///
 /// The web has dead links, redirects, a directory that robots.txt forbids and a slow host; the
 /// server judges whether it is asked politely. The crawl runs until 90 % of the personalised

@@ -17,7 +17,7 @@ const HOST_PAGES_MIN: usize = 40;
 const PAGE_BYTES: u32 = 8000;
 /// How slow the slow host is.
 const SLOW_MS: u32 = 150;
-/// What everything hangs on.
+/// The seed of all random draws.
 const SEED: u64 = 1;
 /// Front pages the crawl starts from.
 const SEEDS: usize = 3;

@@ -52,7 +52,7 @@ pub(crate) struct Graph {
     /// Pages of the smallest hosts (model web)
     #[arg(long, default_value_t = 8)]
     host_pages_min: usize,
-    /// Everything random follows from this
+    /// The seed of all random draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

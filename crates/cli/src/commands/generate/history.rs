@@ -43,7 +43,7 @@ pub(crate) struct History {
     /// The chance that a snapshot shows a redesigned site
     #[arg(long, default_value_t = HistoryPlan::default().redesigns)]
     redesigns: f64,
-    /// What everything hangs on
+    /// The seed of all random draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

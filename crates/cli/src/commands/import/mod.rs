@@ -58,14 +58,14 @@ const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Bring an old crawl into a crawl directory
 ///
-/// Pages, links and what came of each fetch, in the order of time: from WARC files, CDX or CDXJ
+/// Pages, links and the outcome of each fetch, in the order of time: from WARC files, CDX or CDXJ
 /// indexes, captures in Parquet (as `export captures` and Common Crawl write them), lists of URLs, edge lists, BV graphs and site histories, or folders of them. Several
 /// crawls of the same sites become one history. An import that was killed goes on when the same
 /// command is given again. The sources are only read, and pages are not copied: the facts of each
 /// fetch say where it is.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// Files or folders; what they are is seen by looking into them
+    /// Files or folders; the command recognises their kind by their content
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
     /// The crawl directory, made if it is not there
@@ -128,7 +128,7 @@ impl Import {
         if summary.is_whole() {
             Ok(Exit::Done)
         } else {
-            output.note("turnstone: stopped by --limit before all was imported; go on without it");
+            output.note("turnstone: --limit ended the import early; the same command without it imports the rest");
             Ok(Exit::Limit)
         }
     }

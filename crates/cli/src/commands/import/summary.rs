@@ -172,7 +172,7 @@ impl Summary {
 
     fn table(&self) -> Table {
         let taken = &self.taken;
-        let mut table = Table::new(&["what came of fetches", "count"]);
+        let mut table = Table::new(&["outcome of fetches", "count"]);
         for (what, count) in [
             ("new", taken.new),
             ("changed", taken.changed),

@@ -67,7 +67,7 @@ pub(crate) struct Keep {
     /// How to choose pages (see `turnstone policies keep`) [default: keep]
     #[arg(long, value_name = "SPEC")]
     policy: Option<String>,
-    /// Ask for nothing; tell what this budget will bring, by what the directory's history tells of changes
+    /// Send no request; predict what this budget will bring, from the changes in the directory's history
     #[arg(long)]
     forecast: bool,
     #[command(flatten)]
@@ -214,13 +214,13 @@ impl Keep {
         };
         output.last(&document, || {
             format!(
-                "{}: {} slices in {}, {} requests: {}; stopped by {}\n\n{}",
+                "{}: {} slices in {}, {} requests: {}; it ended because {}\n\n{}",
                 self.directory.display(),
                 whole(ended),
                 duration(summary.running.as_secs_f64()),
                 whole(kept.requests),
                 slice::counts(&all_in_all),
-                summary.stop.name(),
+                crawl::verdict::because(summary.stop),
                 slice::table(&last),
             ) + &news.table(|_| Vec::new())
         })

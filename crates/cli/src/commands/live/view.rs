@@ -124,7 +124,7 @@ fn waits(waited: &Waited, now: &Progress) -> String {
 fn say_once(now: &Progress, said: &mut Vec<String>) {
     let paused = now.paused.as_ref().map(|why| format!("paused: {why}"));
     let trouble = now.trouble.as_ref();
-    let trouble = trouble.map(|what| format!("{what}; it is tried again later"));
+    let trouble = trouble.map(|what| format!("{what}; the crawler tries again later"));
     for line in [paused, now.warning.clone(), trouble].into_iter().flatten() {
         if said.len() < SAID_MAX && !said.contains(&line) {
             let _ = writeln!(std::io::stderr(), "turnstone: {line}");
@@ -228,4 +228,37 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
     });
     let path = directory.join(STATUS_FILE);
     let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use turnstone_frontier::Tick;
+
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is_and_which_hosts_it_waits_for() {
+        let waited = |host: &str, why: &str, until: u64| Waited {
+            host: host.to_owned(),
+            why: why.to_owned(),
+            until: Tick(until),
+            tries: 2,
+        };
+        let now = Progress {
+            tick: Tick(10_000),
+            pages: 1_234,
+            in_flight: 1,
+            queued: 5_678,
+            waited: vec![
+                waited("a.example", "connection refused", 75_500),
+                waited("b.example", "", 12_000),
+            ],
+            ..Progress::default()
+        };
+        expect![
+            "1,234 pages stored, 0 requests in this run, 1 open, 5,678 queued; waiting 1 min 6 s for a.example (connection refused); waiting 2.00 s for b.example"
+        ]
+        .assert_eq(&line(&now));
+    }
 }

@@ -18,7 +18,7 @@ const SHOWN: usize = 20;
 pub(super) struct Missing {
     /// Pages that wait and hold most: mass, URL, and why.
     worst: Vec<(u64, String, String)>,
-    /// Pages not asked for yet, and how much lies there.
+    /// Pages not fetched yet, and how much lies there.
     waiting: u64,
     mass: u64,
     /// Pages that cannot be had: URL, and why; the first few.
@@ -86,7 +86,7 @@ impl Missing {
     pub(super) fn text(&self, coverage: Coverage) -> String {
         let share = |mass: u64| share(mass as f64 / Coverage::ONE as f64);
         let mut text = match self.waiting {
-            0 => "Everything that can be had is stored.".to_owned(),
+            0 => "Everything that exists is stored.".to_owned(),
             1 => format!(
                 "1 known page is not stored yet; {} of the PageRank lies there.",
                 share(self.mass)

@@ -28,7 +28,7 @@ use crate::moment::utc;
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// Write a page about a crawl: coverage, answers, hosts, and what stands in the way
+/// Write a page about a crawl: coverage, answers, hosts, and what is missing
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// The crawl directory
@@ -93,7 +93,7 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
         parts.push(Part::Text(missing.text(coverage)));
         parts.extend(missing.waiting_table().map(Part::Table));
         if let Some((text, table)) = missing.lost_table() {
-            parts.push(Part::Heading("What cannot be had".to_owned()));
+            parts.push(Part::Heading("What cannot be fetched".to_owned()));
             parts.push(Part::Text(text));
             parts.push(Part::Table(table));
         }
@@ -101,7 +101,7 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
     parts.push(Part::Heading("Answers".to_owned()));
     parts.push(Part::Figure(answers_figure(&course)));
     parts.push(Part::Table(tables::statuses(tally)));
-    parts.push(Part::Heading("What came of pages".to_owned()));
+    parts.push(Part::Heading("Outcomes".to_owned()));
     parts.push(Part::Table(classes(tally)));
     parts.push(Part::Heading("Hosts".to_owned()));
     parts.push(Part::Text(tables::hosts_text(crawl)));
@@ -159,7 +159,7 @@ fn setting(crawl: &Whole, coverage: Option<Coverage>) -> anyhow::Result<String> 
     if let Some(coverage) = coverage {
         let proven = Proven::of(coverage);
         text += &format!(
-            " At least {} and at most {} of the personalised PageRank of all pages that exist is in \
+            " At least {} and at most {} of the personalised PageRank of all pages that can be fetched is in \
              the store; the goal is {}.",
             percent(proven.guaranteed),
             percent(proven.upper_bound),

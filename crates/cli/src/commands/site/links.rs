@@ -21,7 +21,7 @@ const ASSUMED: &str = "http://localhost/";
 pub(crate) struct Links {
     /// An HTML file, or the URL of a page
     page: String,
-    /// The URL a file came from, for its relative links [default: http://localhost/, and it is said]
+    /// The URL a file came from, for its relative links [default: http://localhost/, with a warning]
     #[arg(long, value_name = "URL")]
     base: Option<String>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ impl Links {
         Ok(Exit::Done)
     }
 
-    /// How many links of a file hang on a base that nobody gave.
+    /// How many links of a file need a base that nobody gave.
     fn assumed(&self, page: &Page) -> usize {
         if self.base.is_some() || ask::web_address(&self.page).is_some() {
             return 0;

@@ -32,7 +32,7 @@ const TOLD_MAX: usize = 20;
 /// Tell why a page is fetched, waits or was refused
 ///
 /// Its state, its rank and the parts of the rank, who links to it, what it waits for, or the very
-/// rule that refused it. A URL that the crawl has not met is judged as if it were found now.
+/// rule that refused it. Judges a URL that the crawl has not met as if a page linked to it now.
 #[derive(Debug, Args)]
 pub(crate) struct Why {
     /// The crawl directory
@@ -248,7 +248,7 @@ fn reason(
 ) -> anyhow::Result<(String, String)> {
     let (class, said) = directory.fate(page)?;
     let said = if said.is_empty() {
-        "not asked for yet".to_owned()
+        "not fetched yet".to_owned()
     } else {
         said
     };
@@ -261,7 +261,7 @@ fn reason(
             "handed out, the answer has not come yet".to_owned()
         }
         PageState::InFlight => {
-            "was in flight when the last process ended; it is asked for again".to_owned()
+            "was in flight when the last process ended; the next one asks for it again".to_owned()
         }
         PageState::Fetched => "in the store".to_owned(),
         PageState::Moved => match past.outcomes.last().map(|(_, outcome)| outcome.settled) {

@@ -211,7 +211,7 @@ fn settled(settled: Settled) -> &'static str {
         Settled::Failed(Fault::Gone) => "gone",
         Settled::Failed(Fault::Unknown) => "no verdict",
         Settled::Failed(Fault::Refused) => "refused",
-        Settled::Failed(Fault::Lost) => "given back",
+        Settled::Failed(Fault::Lost) => "put back into the queue",
         Settled::Moved(_) => "moved",
     }
 }

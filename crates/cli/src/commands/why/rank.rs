@@ -84,7 +84,7 @@ impl RankParts {
         });
         if let Some(residual) = self.residual {
             lines.push(format!(
-                "{} of the PageRank has come here and is not proven",
+                "it holds {} of the PageRank that is not proven yet",
                 share(residual)
             ));
         }

@@ -18,16 +18,16 @@ const LOOKED_AT_MAX: usize = 200_000;
 pub(super) fn judge(directory: &Directory, url: &Url) -> anyhow::Result<(Value, String)> {
     let unmet = unmet(directory)?;
     let (class, fate) = match refusal(directory, url)? {
-        Some((class, why)) => (class, format!("it would not be asked for: {why}")),
+        Some((class, why)) => (class, format!("the crawler would not ask for it: {why}")),
         None => {
             let fate = match waits::robots(directory, url)? {
-                None => "it would be asked for".to_owned(),
-                Some(first) => format!("it would be asked for; first: {first}"),
+                None => "the crawler would ask for it".to_owned(),
+                Some(first) => format!("the crawler would ask for it; first: {first}"),
             };
             ("not-found-yet", fate)
         }
     };
-    let reason = format!("{unmet}; were it found, {fate}");
+    let reason = format!("{unmet}; if a page linked to it, {fate}");
     let json = json!({
         "url": shown(url.as_str()),
         "known": false,
@@ -38,7 +38,10 @@ pub(super) fn judge(directory: &Directory, url: &Url) -> anyhow::Result<(Value, 
         "linked_from": [],
         "linked_from_count": 0,
     });
-    let facts = [("state", format!("not known: {unmet}")), ("if found", fate)];
+    let facts = [
+        ("state", format!("not known: {unmet}")),
+        ("if linked", fate),
+    ];
     let text = format!("{}\n{}", shown(url.as_str()), aligned(&facts));
     Ok((json, text))
 }

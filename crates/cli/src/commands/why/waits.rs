@@ -32,12 +32,11 @@ pub(super) fn of<P: Policy>(
     let mut waits = Vec::new();
     match place {
         Place::Deferred(until) => waits.push(format!(
-            "it is not tried again before {}",
+            "the crawler does not try it again before {}",
             directory.utc(until)
         )),
         Place::Absent | Place::Parked | Place::Away | Place::Shelved => waits.push(
-            "the policy has not queued it: no rank has come to it, or it is not its turn"
-                .to_owned(),
+            "the policy has not queued it: it has no rank yet, or its turn comes later".to_owned(),
         ),
         Place::Queued | Place::InFlight => {}
     }
@@ -52,13 +51,13 @@ pub(super) fn of<P: Policy>(
     waits.extend(robots(directory, url)?);
     if place == Place::Queued {
         waits.push(match scheduler.ranking().queued_before(number) {
-            0 => "no queued page is better".to_owned(),
-            1 => "one queued page is better".to_owned(),
-            before => format!("{} queued pages are better", whole(before as u64)),
+            0 => "it is the best queued page".to_owned(),
+            1 => "one queued page has a higher rank".to_owned(),
+            before => format!("{} queued pages have a higher rank", whole(before as u64)),
         });
     }
     if scheduler.coverage().is_some_and(|coverage| coverage.met()) {
-        waits.push("the coverage that was asked for is proven without it".to_owned());
+        waits.push("the goal is proven without it".to_owned());
     }
     match directory.standing()? {
         Standing::Running => {}
@@ -81,7 +80,7 @@ pub(super) fn robots(directory: &Directory, url: &Url) -> anyhow::Result<Option<
     let record = saved.and_then(|bytes| Record::restore(&bytes).ok());
     let Some(record) = record else {
         return Ok(Some(format!(
-            "robots.txt of {authority} was not asked for yet"
+            "the crawler has not asked for robots.txt of {authority} yet"
         )));
     };
     Ok(
@@ -95,11 +94,11 @@ pub(super) fn robots(directory: &Directory, url: &Url) -> anyhow::Result<Option<
             }
             Access::Open { .. } => None,
             Access::Closed { why, until_s } => Some(format!(
-                "robots.txt of {authority}: {why}; nothing is asked there before {}",
+                "robots.txt of {authority}: {why}; the crawler asks for nothing there before {}",
                 utc(until_s.saturating_mul(1000))
             )),
             Access::Unknown => Some(format!(
-                "robots.txt of {authority} is to be asked for again"
+                "the crawler must ask for robots.txt of {authority} again"
             )),
         },
     )

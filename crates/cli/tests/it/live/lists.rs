@@ -98,7 +98,7 @@ fn seeds_and_rules_come_out_of_files_and_stay() {
     assert!(
         crawler
             .said()
-            .contains("1 of the seeds are on the exclude list"),
+            .contains("the exclude list keeps out 1 of the seeds"),
         "{}",
         crawler.said()
     );

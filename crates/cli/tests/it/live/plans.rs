@@ -247,6 +247,89 @@ fn links_that_a_limit_cut_are_not_proven() {
     assert!(told.contains(&front), "{told}");
 }
 
+/// A command that asks for what cannot be says so in a line, and the crawl is as it was.
+#[test]
+fn a_bad_change_of_plan_changes_nothing() {
+    let server = two_folders();
+    let origin = server.origin(0).to_owned();
+    let crawler = Crawler::new(&format!("{origin}/ {QUICK}"));
+    run(&crawler, &["--until", "pages=5"]);
+    let directory = crawler.directory();
+    let files = ["store/journal", "turnstone.toml"];
+    let kept = || files.map(|file| std::fs::read(directory.join(file)).unwrap());
+    let before = kept();
+    let check = |arguments: &str, words: &str| {
+        let said = turnstone(
+            &directory,
+            &format!("crawl -o {} {arguments}", directory.display()),
+        );
+        assert_eq!(said.code, 2, "{arguments}: {}", said.err);
+        assert_eq!(said.out, "", "{arguments}");
+        assert_eq!(said.err.lines().count(), 1, "{arguments}: {}", said.err);
+        assert!(said.err.contains(words), "{arguments}: {}", said.err);
+    };
+    for (arguments, words) in [
+        ("--policy rankmass:mood=1", "no parameter 'mood'"),
+        (
+            "--policy breadth-first --until coverage=90%",
+            "proves no coverage",
+        ),
+        ("--until mood=1", "there is no such goal"),
+        ("--until coverage=2", "not a share"),
+        ("--until time=0s", "give more than none"),
+        ("--exclude (", "unclosed group"),
+        (
+            "--everywhere --hosts a.example",
+            "--hosts says where to stay",
+        ),
+        ("--everywhere --include x", "--include says where to stay"),
+        ("--prefix nowhere", "not an http or https URL"),
+        ("--body-bytes 0", "at least one byte"),
+        ("--host-pages 0", "at least one page"),
+        ("ftp://a.example/", "only http and https"),
+    ] {
+        check(arguments, words);
+        assert_eq!(kept(), before, "{arguments}");
+    }
+    // The same of a word that nobody knows, in the file.
+    let good = String::from_utf8(before[1].clone()).unwrap();
+    std::fs::write(
+        directory.join("turnstone.toml"),
+        format!("{good}\n[mood]\n"),
+    )
+    .unwrap();
+    check("", "unknown field `mood`");
+    assert_eq!(kept()[0], before[0]);
+    std::fs::write(directory.join("turnstone.toml"), good).unwrap();
+    let (code, _) = run(&crawler, &["--until", "coverage=0.98"]);
+    assert_eq!(code, Some(0), "{}", crawler.said());
+}
+
+/// The last word on how far a crawl reaches counts.
+#[test]
+fn everywhere_takes_the_place_of_hosts_and_hosts_that_of_everywhere() {
+    let server = serve(2, |request| match request.path {
+        "/" => links([format!("{}/far", request.origins[1])]),
+        _ => Answer::html("<p>far"),
+    });
+    let host = |number: u32| {
+        let origin = server.origin(number as _);
+        let address = origin.trim_start_matches("http://");
+        address.split(':').next().unwrap().to_owned()
+    };
+    let crawler = Crawler::new(&format!("{}/ {QUICK}", server.origin(0)));
+    let (_, near) = run(&crawler, &["--hosts", &host(0)]);
+    assert_eq!(near["pages"].as_u64(), Some(1), "{near}");
+    let verdict = near["verdict"].as_str().unwrap();
+    assert_eq!(verdict, "You have the only page in scope that exists.");
+    let (_, far) = run(&crawler, &["--everywhere"]);
+    assert_eq!(far["pages"].as_u64(), Some(2), "{far}");
+    let (_, near) = run(&crawler, &["--hosts", &host(0)]);
+    assert_eq!(near["known"].as_u64(), Some(1), "{near}");
+    let config = std::fs::read_to_string(crawler.directory().join("turnstone.toml")).unwrap();
+    assert!(!config.contains("everywhere"), "{config}");
+}
+
 /// What was asked last is what `status` and `why` speak of.
 #[test]
 fn those_who_look_see_the_plan_in_force() {

@@ -42,7 +42,7 @@ pub(crate) struct Keep {
     /// Requests, as a share of those that fetching all pages of the first day every week needs
     #[arg(long, default_value = "10%", value_name = "SHARE")]
     budget: String,
-    /// How often the policy is given a part of the budget
+    /// How often the policy gets its part of the budget
     #[arg(long, value_enum, default_value_t = Every::Daily)]
     rounds: Every,
     /// What counts as a page's content: its visible text or its bytes

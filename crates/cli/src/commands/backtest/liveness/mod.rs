@@ -72,7 +72,7 @@ pub(crate) struct Liveness {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run what hangs on chance for so many seeds, and tell mean and spread
+    /// Repeat policies that draw at random with so many seeds, and show mean and spread
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
     seeds: u64,
     /// Tell where each policy with a random sample would stop: when the alive pages found are, at
