@@ -160,7 +160,8 @@ impl<P: Policy> Asker<P> {
             if self.ledger.scheduler().ranking().in_flight_count() >= self.plan.connections {
                 return Ok(None);
             }
-            let body_bytes_max = match self.allows(self.may_hand_out()) {
+            let may = self.may_hand_out();
+            let body_bytes_max = match self.allows(may) {
                 Allowance::Send { body_bytes_max } => body_bytes_max,
                 Allowance::Wait => return Ok(None),
                 Allowance::WaitUntil(tick) => return Ok(Some(self.first_errand(tick))),

@@ -29,8 +29,14 @@ use crate::run::{Crawl, CrawlError};
 
 /// Less than this is not worth a transfer: about 10⁻⁹ of all mass.
 const SENT_MIN: u128 = (Coverage::ONE >> 30) as u128;
-/// How long mass is gathered before it is sent, while there is other work.
+/// How long mass is gathered before it is sent, while there is other work; so many pages that hold some make it a
+/// millisecond longer, for each is looked at.
 const GATHER_MS: u64 = 100;
+const GATHER_PAGES: usize = 100;
+/// What is worth less than one of so many parts of the level is gathered longer.
+const SMALL_SHARE: u64 = 10;
+/// How long that is.
+const GATHER_SMALL_MS: u64 = 10_000;
 /// When a shard that waits for what others are allowed asks again.
 const ASK_AGAIN_MS: u64 = 20;
 
@@ -38,7 +44,9 @@ const ASK_AGAIN_MS: u64 = 20;
 pub(crate) struct Member {
     pub(crate) shard: usize,
     joint: Arc<Mutex<Joint>>,
+    /// When mass was last sent, and when all of it.
     sent: Tick,
+    sent_all: Tick,
     /// What others are told that is no transfer, by shard.
     pub(crate) letters: Vec<(usize, Report)>,
     /// Who is where, if hosts at one address are asked as one.
@@ -207,6 +215,7 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
             shard: index,
             joint: joint.clone(),
             sent: Tick(0),
+            sent_all: Tick(0),
             letters: Vec::new(),
             places: places.clone(),
             time: times[index],
@@ -271,11 +280,15 @@ impl<P: Policy> Asker<P> {
     }
 
     /// Whether one more page may be handed out.
-    pub(crate) fn may_hand_out(&self) -> Allowance {
+    pub(crate) fn may_hand_out(&mut self) -> Allowance {
+        let best = match self.member {
+            Some(_) => self.ledger.best_ready(self.now),
+            None => None,
+        };
         let (own, budget) = (self.spent(), &self.budget);
         self.allowed(
             own,
-            |joint, shard| joint.page(shard, own, budget),
+            |joint, shard| joint.page(shard, own, best, budget),
             |own| budget.page(own),
         )
     }
@@ -348,14 +361,15 @@ impl<P: Policy> Asker<P> {
             let wake = Some(self.now.plus(1));
             return Ok(Turned { wake, ..turned });
         }
-        let due = self
-            .member
-            .as_ref()
-            .is_some_and(|it| it.sent.plus(GATHER_MS) <= self.now);
-        if self.has_to_send() && (done || due) {
-            self.ledger.send(self.now)?;
+        if self.has_to_send()
+            && let Some(least) = self.worth_sending(done)
+        {
+            self.ledger.send(self.now, least)?;
             if let Some(member) = &mut self.member {
                 member.sent = self.now;
+                if least == 0 {
+                    member.sent_all = self.now;
+                }
             }
         }
         self.stand(done && !self.has_to_send(), unreachable);
@@ -369,6 +383,18 @@ impl<P: Policy> Asker<P> {
         Ok(turned)
     }
 
+    /// What a page must hold to be sent now, if it is time to send.
+    fn worth_sending(&self, done: bool) -> Option<u64> {
+        let member = self.member.as_ref()?;
+        if done || member.sent_all.plus(GATHER_SMALL_MS) <= self.now {
+            return Some(0);
+        }
+        let pages = self.ledger.scheduler().ranking().away().size_hint().0;
+        let gather = GATHER_MS + (pages / GATHER_PAGES) as u64;
+        let due = member.sent.plus(gather) <= self.now;
+        due.then(|| (member.joint().level() / SMALL_SHARE).max(1))
+    }
+
     fn has_to_send(&self) -> bool {
         let news = self.ledger.crossings().is_some_and(|it| it.has_news());
         news || self.ledger.scheduler().ranking().away_total() > SENT_MIN
@@ -376,6 +402,7 @@ impl<P: Policy> Asker<P> {
 
     /// Says where this shard stands.
     fn stand(&mut self, idle: bool, unreachable: bool) {
+        let best = self.ledger.best_ready(self.now);
         let (Some(member), Some(crossings)) = (&self.member, self.ledger.crossings()) else {
             return;
         };
@@ -385,6 +412,7 @@ impl<P: Policy> Asker<P> {
         let standing = Standing {
             spent: self.spent(),
             masses: self.ledger.masses().unwrap_or_default(),
+            best,
             idle,
             unreachable,
             sent: others.clone().map(sent).collect(),

@@ -14,7 +14,7 @@ use crate::chance::Chance;
 use crate::event::{Crossing, Event, Fault};
 use crate::id::{HostId, PageId};
 use crate::policy::{Coverage, Links, Policy, Proof, Shard};
-use crate::ranking::Ranking;
+use crate::ranking::{Rank, Ranking};
 use crate::saved::{Restore, Save, corrupt};
 use crate::split::{Arm, Split};
 
@@ -82,6 +82,13 @@ impl<P: Policy> Scheduler<P> {
     pub fn pass(&mut self, now: Tick) {
         let now = self.tick(now);
         self.wake(now);
+    }
+
+    /// The rank of the page that [`Scheduler::next`] would give now, if it gives one. Like it, this lets time pass.
+    pub fn best_ready(&mut self, now: Tick) -> Option<Rank> {
+        self.pass(now);
+        let (page, _) = self.ranking.best_ready()?;
+        Some(self.ranking.rank(page))
     }
 
     /// Tells the calendar and the policy what happened. `links` answers for pages already fetched,

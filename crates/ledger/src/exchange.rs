@@ -129,11 +129,11 @@ impl<P: Policy> Ledger<P> {
         to.0 % Cut::new([0; 16], shards).lanes()
     }
 
-    /// Sends all that belongs to other shards: entries `Sent`, each with one transfer of one lane. Returns how
-    /// many there were.
-    pub fn send(&mut self, tick: Tick) -> Result<u64, LedgerError> {
+    /// Sends what belongs to other shards: entries `Sent`, each with one transfer of one lane. Returns how
+    /// many there were. Of mass only what a page holds `least` of, so that many small items become few.
+    pub fn send(&mut self, tick: Tick, least: u64) -> Result<u64, LedgerError> {
         let mut count = 0;
-        for (lane, items) in self.outgoing()? {
+        for (lane, items) in self.outgoing(least)? {
             let mut bytes = 0;
             let mut parcels: BTreeMap<Shard, Vec<Item>> = BTreeMap::new();
             for (to, item) in items {
@@ -178,12 +178,16 @@ impl<P: Policy> Ledger<P> {
     }
 
     /// By lane: everything that is to be told, to whom.
-    fn outgoing(&self) -> Result<BTreeMap<u32, Vec<(Shard, Item)>>, LedgerError> {
+    fn outgoing(&self, least: u64) -> Result<BTreeMap<u32, Vec<(Shard, Item)>>, LedgerError> {
         let crossings = self.crossings().ok_or(CrossError::Whole)?;
         let shard = self.scheduler().shard().ok_or(CrossError::Whole)?;
         let mut lanes: BTreeMap<u32, Vec<(Shard, Item)>> = BTreeMap::new();
         let mut add = |to, item| lanes.entry(self.lane_of(to)).or_default().push((to, item));
-        let mut away: Vec<(PageId, u64)> = self.scheduler().ranking().away().collect();
+        let ranking = self.scheduler().ranking();
+        let mut away: Vec<(PageId, u64)> = Vec::new();
+        if ranking.best_away().is_some_and(|(_, mass)| mass >= least) {
+            away.extend(ranking.away().filter(|(_, mass)| *mass >= least));
+        }
         // The largest first, and in one order whatever the heap's.
         away.sort_unstable_by_key(|(page, mass)| (std::cmp::Reverse(*mass), *page));
         for (number, mass) in away {

@@ -8,6 +8,10 @@
 //! enough for that, because numbers are compared pair by pair: if a receiver has all that its sender had sent,
 //! the statements are a cut that no message crosses, and a shard without work is woken by messages only.
 //!
+//! *The level* is what the best page that is ready anywhere is worth. While connections are short, a shard whose best
+//! page is worth less than [`LEVEL_SHARE`] of it leaves them to others: one order for all would do the same. While
+//! they are not, nobody waits: then one order would ask for those pages too.
+//!
 //! Over a restart nothing is kept: what was spent stands in the journals, and shards state again.
 //!
 //! Cost: O(shards) a question, O(shards²) to see whether all is exhausted.
@@ -16,6 +20,9 @@ use turnstone_frontier::{Coverage, Masses};
 
 use crate::budgets::{Allowance, Budget, Spent, Stop};
 
+/// The share of the best page's rank below which a shard rests while connections are short: one of so many.
+pub(crate) const LEVEL_SHARE: u64 = 2;
+
 /// Where one shard stands.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
@@ -23,6 +30,8 @@ pub struct Standing {
     pub spent: Spent,
     /// Where its mass is.
     pub masses: Masses,
+    /// What the best page is worth that it could ask for now, as it last said.
+    pub best: Option<u64>,
     /// It has nothing to ask for, nothing under way and nothing to send.
     pub idle: bool,
     /// What it has left is at hosts that do not answer.
@@ -57,12 +66,39 @@ impl Joint {
         self.standings[shard] = Some(standing);
     }
 
-    /// Whether a shard that has spent this much may hand out one more page.
-    pub fn page(&mut self, shard: usize, own: Spent, budget: &Budget) -> Allowance {
-        if !self.has_connection(shard, own.pages_open) {
+    /// Whether a shard that has spent this much may hand out one more page, the best one being worth so much.
+    pub fn page(
+        &mut self,
+        shard: usize,
+        own: Spent,
+        best: Option<u64>,
+        budget: &Budget,
+    ) -> Allowance {
+        if let Some(standing) = &mut self.standings[shard] {
+            standing.best = best;
+        }
+        if let Some(best) = best
+            && !(self.is_worth_it(shard, own.pages_open, best)
+                && self.has_connection(shard, own.pages_open))
+        {
             return Allowance::Wait;
         }
         self.allow(shard, own, |all| budget.page(all))
+    }
+
+    /// What the best page is worth that any shard could ask for.
+    pub fn level(&self) -> u64 {
+        let best = self.standings.iter().flatten().filter_map(|it| it.best);
+        best.max().unwrap_or(0)
+    }
+
+    /// Whether a page of this rank is not to be left for better ones of others.
+    fn is_worth_it(&self, shard: usize, own: u64, best: u64) -> bool {
+        let others = self.standings.iter().enumerate();
+        let others = others.filter(|(other, _)| *other != shard);
+        let open = others.filter_map(|(_, it)| Some(it.as_ref()?.spent.pages_open));
+        let short = 2 * (own + open.sum::<u64>()) >= self.connections;
+        !short || best >= self.level() / LEVEL_SHARE
     }
 
     /// Whether one more of the connections that all share is for this shard. Half of them are kept for each in
@@ -185,7 +221,7 @@ mod tests {
             };
             let mut joint = Joint::new(shards, 1000);
             let nothing = Spent::default();
-            assert_eq!(joint.page(0, nothing, &budget), Allowance::Wait);
+            assert_eq!(joint.page(0, nothing, None, &budget), Allowance::Wait);
             let mut own = vec![nothing; shards];
             let mut longest: Vec<Vec<u64>> = vec![Vec::new(); shards];
             for shard in 0..shards {
@@ -196,7 +232,7 @@ mod tests {
                 let shard = roll(&mut dice, shards as u64) as usize;
                 let mine = &mut own[shard];
                 if roll(&mut dice, 2) == 0 {
-                    match joint.page(shard, *mine, &budget) {
+                    match joint.page(shard, *mine, Some(1), &budget) {
                         Allowance::Send { body_bytes_max } if roll(&mut dice, 5) > 0 => {
                             mine.pages_open += 1;
                             mine.requests_open += 1;
@@ -266,7 +302,10 @@ mod tests {
                     pages_open: open[shard],
                     ..Spent::default()
                 };
-                let may = matches!(joint.page(shard, spent, &budget), Allowance::Send { .. });
+                let may = matches!(
+                    joint.page(shard, spent, Some(1), &budget),
+                    Allowance::Send { .. }
+                );
                 open[shard] += u64::from(may);
                 may
             };
@@ -290,6 +329,39 @@ mod tests {
                 "seed {seed}: {open:?}"
             );
         }
+    }
+
+    #[test]
+    fn while_connections_are_short_only_what_is_worth_it_is_asked_for() {
+        let mut joint = Joint::new(2, 8);
+        for shard in 0..2 {
+            joint.state(shard, Standing::default());
+        }
+        let budget = Budget {
+            until: Until::default(),
+            body_bytes_max: 1,
+        };
+        let mut ask = |shard, pages_open, best| {
+            let spent = Spent {
+                pages_open,
+                ..Spent::default()
+            };
+            matches!(
+                joint.page(shard, spent, best, &budget),
+                Allowance::Send { .. }
+            )
+        };
+        assert!(ask(0, 3, Some(1000)));
+        assert!(
+            !ask(1, 0, Some(499)),
+            "four are open, and the other has better"
+        );
+        assert!(ask(1, 0, Some(500)));
+        assert!(ask(0, 2, Some(1000)));
+        assert!(ask(1, 0, Some(1)), "three are open: enough are left");
+        // Who has nothing to ask for is in nobody's way.
+        assert!(ask(0, 6, None));
+        assert!(ask(1, 0, Some(1)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 
 use turnstone_frontier::{
-    Chance, Coverage, HostId, Next, PageId, Policy, Restore as _, Save as _, Scheduler, Tick,
+    Chance, Coverage, HostId, Next, PageId, Policy, Rank, Restore as _, Save as _, Scheduler, Tick,
 };
 use turnstone_pagestore::{
     Entry, Facts, Index, Links, NewPage, Outcome, Position, Settled, Store, StoreError,
@@ -219,6 +219,11 @@ impl<P: Policy> Ledger<P> {
         self.state.entries += 1;
         self.store.append(tick, &Entry::HandOut { page });
         Next::Fetch(page)
+    }
+
+    /// The rank of the page that would be given next, if there is one.
+    pub fn best_ready(&mut self, tick: Tick) -> Option<Rank> {
+        self.state.scheduler.best_ready(tick)
     }
 
     /// Settles a page that was handed out or refused.

@@ -18,7 +18,7 @@ use turnstone_lab::number::{percent, plural, whole as whole_number};
 use turnstone_ledger::Ledger;
 use turnstone_pagestore::{Entry, Position, Store};
 
-use super::crawl::summary::Proven;
+use super::crawl::summary::{Proven, bytes as size};
 use crate::commands::shards::Whole;
 use crate::exit::{Exit, Usage};
 use crate::lines::aligned;
@@ -167,6 +167,8 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
         "requests": requests,
         "transfers": sent,
         "transfers_under_way": under_way,
+        "transfer_items": transfers.items,
+        "transfer_bytes": transfers.bytes,
         "difference": 0,
     });
     output.result(&json, || {
@@ -186,6 +188,14 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
                     "{}, {} of them under way; what was received is what was sent, byte for byte",
                     whole_number(sent),
                     whole_number(under_way)
+                ),
+            ),
+            (
+                "",
+                format!(
+                    "{} with {}",
+                    plural(transfers.items, "item"),
+                    size(transfers.bytes)
                 ),
             ),
             (
@@ -214,6 +224,9 @@ struct Transfers {
     sent: BTreeMap<(u32, u32, u64), (Digest, BTreeSet<u32>)>,
     /// By sender, receiver and number.
     received: BTreeMap<(u32, u32, u64), Digest>,
+    /// How much was sent.
+    items: u64,
+    bytes: u64,
 }
 
 impl Transfers {
@@ -223,6 +236,9 @@ impl Transfers {
             match entry {
                 Entry::Sent { lane, bytes } => {
                     let transfer = Transfer::decode(bytes)?;
+                    let items = transfer.parcels.values().map(|parcel| parcel.items.len());
+                    self.items += items.sum::<usize>() as u64;
+                    self.bytes += bytes.len() as u64;
                     let to = transfer.parcels.keys().map(|to| to.0).collect();
                     let key = (me, lane, transfer.number);
                     self.sent.insert(key, (Digest::of(bytes), to));

@@ -312,7 +312,9 @@ fn run(seed: u64, shards: u32, deaths: bool) -> Ran {
         let tick = Tick(nodes[me].look().index().latest().0);
         match dice.roll(12) {
             0..=3 => drop(ask(nodes[me].ledger(), &web)),
-            4 | 5 => drop(nodes[me].ledger().send(tick).unwrap()),
+            4 => drop(nodes[me].ledger().send(tick, 0).unwrap()),
+            // Only what is worth it: the rest stays under way.
+            5 => drop(nodes[me].ledger().send(tick, 1 << 57).unwrap()),
             6 => nodes[me].ledger().store_mut().write().unwrap(),
             7 => nodes[me].sync(),
             8 | 9 if me != other => drop(carry(&mut nodes, other, me)),
@@ -338,7 +340,7 @@ fn run(seed: u64, shards: u32, deaths: bool) -> Ran {
             let news = ledger.crossings().unwrap().has_news();
             let away = ledger.scheduler().ranking().away_total();
             if news || away > u128::from(Coverage::ONE >> 26) {
-                busy |= ledger.send(tick).unwrap() > 0;
+                busy |= ledger.send(tick, 0).unwrap() > 0;
             }
             nodes[me].sync();
             if deaths && turn < 5 {
@@ -427,7 +429,7 @@ fn one_shard_decides_like_a_whole_crawl() {
         for ledger in [&mut one, &mut cut] {
             while ask(ledger, &web) {}
             if ledger.crossings().is_some() {
-                assert_eq!(ledger.send(Tick(99)).unwrap(), 0);
+                assert_eq!(ledger.send(Tick(99), 0).unwrap(), 0);
             }
             ledger.store_mut().write().unwrap();
         }
@@ -443,7 +445,7 @@ fn pair(root: &Path) -> Vec<Node> {
         for me in 0..2 {
             ask(nodes[me].ledger(), &web);
             let tick = Tick(nodes[me].look().index().latest().0);
-            nodes[me].ledger().send(tick).unwrap();
+            nodes[me].ledger().send(tick, 0).unwrap();
             nodes[me].sync();
             while carry(&mut nodes, 1 - me, me) {}
             nodes[me].sync();
@@ -459,7 +461,7 @@ fn what_is_not_durable_is_not_carried() {
     let web = Web::new(1);
     let sent = (0..2).find(|me| {
         while ask(nodes[*me].ledger(), &web) {}
-        nodes[*me].ledger().send(Tick(50)).unwrap() > 0
+        nodes[*me].ledger().send(Tick(50), 0).unwrap() > 0
     });
     let from = sent.expect("some link crosses");
     nodes[from].ledger().store_mut().write().unwrap();

@@ -41,12 +41,12 @@ pub(super) fn count(directory: &Path, asked: Option<u32>) -> anyhow::Result<Opti
     }
     match asked {
         Some(asked) if there > 0 && asked != there => refused(format!(
-            "{show} was cut into {there} shards, which is for good; leave --shards {asked} out to go on with it, \
-             or begin another crawl in a new directory"
+            "{show} was cut into {there} shards, which is for good; leave --shards {asked} out, or shards of \
+             turnstone.toml, to go on with it, or begin another crawl in a new directory"
         )),
         Some(asked) if asked > 1 && directory.join("store/journal").exists() => refused(format!(
-            "{show} is a crawl in one piece, which cannot be cut any more; leave --shards {asked} out to go on \
-             with it, or begin another crawl in a new directory"
+            "{show} is a crawl in one piece, which cannot be cut any more; leave --shards {asked} out, \
+             or shards of turnstone.toml, to go on with it, or begin another crawl in a new directory"
         )),
         _ if there > 0 => Ok(Some(there)),
         asked => Ok(asked.filter(|asked| *asked > 1)),
