@@ -88,7 +88,7 @@ impl Output {
 
     /// Says something that is not a result.
     pub(crate) fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{text}");
+        crate::log::info(text);
     }
 
     /// Says what went wrong, in one line, and with which code to end.
@@ -103,7 +103,7 @@ impl Output {
             }
         }
         let line = line.replace('\n', " ");
-        let _ = writeln!(io::stderr(), "turnstone: {line}");
+        crate::log::error(&format!("turnstone: {line}"));
         let wrong_usage =
             error.is::<Usage>() || error.is::<SpecError>() || error.is::<TrustError>();
         if wrong_usage {

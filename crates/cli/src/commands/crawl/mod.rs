@@ -29,6 +29,7 @@ use crate::output::Output;
 
 impl Crawl {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        self.listen.begin_log();
         let directory = self.output.as_path();
         let config = self.merged(Config::read(directory)?)?;
         let receivers = self.deliver.receivers(&config, directory)?;
