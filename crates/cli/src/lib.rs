@@ -11,6 +11,7 @@ mod commands;
 mod exit;
 mod files;
 mod lines;
+mod log;
 mod moment;
 mod output;
 mod progress;

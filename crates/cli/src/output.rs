@@ -91,16 +91,14 @@ impl Output {
     pub(crate) fn note(&self, text: &str) {
         match caller() {
             Some(caller) => caller.note(text),
-            None => {
-                let _ = writeln!(io::stderr(), "{text}");
-            }
+            None => crate::log::info(text),
         }
     }
 
     /// Says what went wrong, in one line, and with which code to end.
     pub(crate) fn fault(&self, error: &anyhow::Error) -> Exit {
         let (line, exit) = fault(error);
-        let _ = writeln!(io::stderr(), "turnstone: {line}");
+        crate::log::error(&format!("turnstone: {line}"));
         exit
     }
 }

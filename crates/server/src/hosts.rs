@@ -8,6 +8,7 @@
 
 use serde::Serialize;
 use turnstone_frontier::{PageId, Tick};
+use turnstone_lab::number::duration;
 use turnstone_pagestore::{Entry, Index, Mood, PageState};
 
 /// What is kept of a host.
@@ -21,7 +22,7 @@ const FAILING: u32 = 3;
 /// A rest that is over so soon is nothing to tell.
 const HELD_MS: u64 = 2000;
 /// The longest reason that is kept.
-const WHY_BYTES_MAX: usize = 160;
+const WHY_CHARS_MAX: usize = 160;
 
 /// What is known of one host.
 #[derive(Clone, Debug, Default)]
@@ -138,8 +139,8 @@ impl Hosts {
                         } else {
                             &facts.detail
                         };
-                        let end = said.floor_char_boundary(WHY_BYTES_MAX);
-                        host.why = Some(said[..end].into());
+                        let said: String = said.chars().take(WHY_CHARS_MAX).collect();
+                        host.why = Some(said.into());
                     }
                 }
             }
@@ -219,7 +220,7 @@ impl Hosts {
         let said = host.why.as_deref().unwrap_or("it asked us to wait");
         let why = match condition {
             Condition::Failing => format!("{} times in a row: {said}", host.bad_in_a_row),
-            Condition::Held => format!("not asked for another {rest_s} s: {said}"),
+            Condition::Held => format!("not asked for another {}: {said}", duration(rest_s as f64)),
             Condition::Slow => format!("an answer takes {:.1} s", host.average_ms / 1000.0),
             Condition::Waiting => "its pages wait for their turn".to_owned(),
         };

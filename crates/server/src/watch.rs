@@ -210,7 +210,7 @@ impl Read {
             _ => (0, 0),
         };
         if self.stuck.1 >= 10 {
-            *self = Self::open(&self.store.directory().to_owned())?;
+            *self = Self::open(self.store.directory())?;
             return Ok(());
         }
         self.events()

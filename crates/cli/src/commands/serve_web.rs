@@ -1,6 +1,5 @@
 //! `turnstone serve-web WEB`
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -204,7 +203,7 @@ impl ServeWeb {
             connections_max: self.connections,
             threads: usize::from(self.threads),
             on_violation: Some(Arc::new(|violation| {
-                let _ = writeln!(std::io::stderr(), "turnstone: {violation}");
+                crate::log::warning(&format!("turnstone: {violation}"));
             })),
             ..Options::default()
         })

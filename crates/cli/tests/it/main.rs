@@ -16,6 +16,7 @@ mod liveness;
 mod run;
 mod seeing;
 mod serve_web;
+mod serving;
 mod site;
 mod tables;
 mod tidy;

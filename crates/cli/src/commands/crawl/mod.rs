@@ -30,6 +30,7 @@ use crate::output::Output;
 
 impl Crawl {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        self.listen.begin_log();
         let directory = self.output.as_path();
         crate::commands::shards::refuse_one(directory)?;
         let mut config = self.merged(Config::read(directory)?)?;

@@ -56,6 +56,7 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        self.listen.begin_log();
         let directory = self.output.as_path();
         folder::make_ready(directory, self.force)?;
         let web = DemoWeb::make(self.pages)?;

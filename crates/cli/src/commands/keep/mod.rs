@@ -76,6 +76,7 @@ pub(crate) struct Keep {
 
 impl Keep {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        self.options.listen.begin_log();
         super::shards::refuse(&self.directory, "keep")?;
         let mut config = Config::read(&self.directory)?.unwrap_or_default();
         self.options.over(&mut config);

@@ -9,7 +9,6 @@
 //! most for a webhook, 60 s for a command.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -80,10 +79,9 @@ impl Deliveries {
         let mut store = match super::open(directory) {
             Ok(store) => store,
             Err(error) => {
-                let _ = writeln!(
-                    std::io::stderr(),
+                crate::log::warning(&format!(
                     "turnstone: {error}; the last events are delivered by the next run"
-                );
+                ));
                 return Ok(());
             }
         };
@@ -103,7 +101,7 @@ impl Deliveries {
         store.write()?;
         store.syncer().sync()?;
         for said in said.iter().filter_map(said_in_words) {
-            let _ = writeln!(std::io::stderr(), "turnstone: {said}");
+            crate::log::info(&format!("turnstone: {said}"));
         }
         Ok(())
     }

@@ -4,8 +4,6 @@
 //! now and then. Where the system allows few, fewer connections are used and kept; then nothing that the
 //! crawl needs is ever refused. First the limit is raised, as far as the system lets us.
 
-use std::io::Write as _;
-
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use turnstone_crawl::Plan;
 use turnstone_fetch::Limits;
@@ -61,13 +59,11 @@ pub(super) fn fit(plan: &mut Plan, limits: &mut Limits) {
     };
     let share = Share::of(files_max, wanted);
     if share.connections < wanted.connections {
-        let _ = writeln!(
-            std::io::stderr(),
+        crate::log::warning(&format!(
             "turnstone: --connections {} lowered to {}: this process may open {files_max} files \
              (raise it with `ulimit -n`)",
-            wanted.connections,
-            share.connections,
-        );
+            wanted.connections, share.connections,
+        ));
     }
     plan.connections = share.connections;
     limits.idle_connections_max = share.idle;

@@ -21,7 +21,6 @@ pub(crate) use peers::{absolute, refuse_proxy};
 pub(crate) use rounds::{RoundOrder, ask};
 pub(crate) use side_by_side::drive_shards;
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -78,12 +77,11 @@ pub(crate) fn open_journal(directory: &Path) -> anyhow::Result<Store> {
     let archive = warc::Settings::new(ARCHIVE, [0; 16]);
     let (store, mended) = Store::open_mended(directory, &holder(), &archive)?;
     if let Some(mended) = mended {
-        let _ = writeln!(
-            std::io::stderr(),
+        crate::log::warning(&format!(
             "{}: {} fetches whose bodies never reached the disk were cut, and are made again",
             directory.display(),
             mended.fetches
-        );
+        ));
     }
     Ok(store)
 }

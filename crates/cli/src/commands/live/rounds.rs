@@ -61,6 +61,7 @@ pub(crate) fn ask(
         mut watch,
         lines,
     } = order;
+    options.listen.begin_log();
     let mut config = Config::read(directory)?.unwrap_or_default();
     options.over(&mut config);
     asked.random_seed = config.random_seed.unwrap_or(1);

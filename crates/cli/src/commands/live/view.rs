@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use turnstone_crawl::{Progress, Waited};
 use turnstone_lab::number::{duration, plural, whole};
@@ -30,7 +30,7 @@ pub(super) async fn show(
     directory: PathBuf,
     watch: Watch,
 ) {
-    let terminal = std::io::stderr().is_terminal().then(lines);
+    let terminal = (std::io::stderr().is_terminal() && !crate::log::is_json()).then(lines);
     let mut written: Option<Instant> = None;
     let mut said: Vec<String> = Vec::new();
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
@@ -59,7 +59,7 @@ pub(super) async fn show(
         let asides = std::mem::take(&mut *super::deliveries::locked(&watch.asides));
         for aside in asides {
             let say = || {
-                let _ = writeln!(std::io::stderr(), "turnstone: {aside}");
+                crate::log::info(&format!("turnstone: {aside}"));
             };
             match &terminal {
                 Some(terminal) => terminal.suspend(say),
@@ -70,7 +70,8 @@ pub(super) async fn show(
             say_once(&now, &mut said);
             if last_line.elapsed() >= LINE_EVERY {
                 last_line = moment;
-                let _ = writeln!(std::io::stderr(), "turnstone: {}", line(&now));
+                let document = document(&now, rates(&past));
+                crate::log::say("info", &format!("turnstone: {}", line(&now)), &document);
             }
         }
         if written.is_none_or(|last| last.elapsed() >= FILE_EVERY) {
@@ -127,7 +128,7 @@ fn say_once(now: &Progress, said: &mut Vec<String>) {
     let trouble = trouble.map(|what| format!("{what}; the crawler tries again later"));
     for line in [paused, now.warning.clone(), trouble].into_iter().flatten() {
         if said.len() < SAID_MAX && !said.contains(&line) {
-            let _ = writeln!(std::io::stderr(), "turnstone: {line}");
+            crate::log::warning(&format!("turnstone: {line}"));
             said.push(line);
         }
     }
@@ -203,8 +204,15 @@ fn message(now: &Progress, (pages, rate): (f64, f64)) -> String {
 }
 
 /// The file that `turnstone status` reads while the crawl runs. Not written is no harm.
-fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
-    let document = json!({
+fn write(directory: &Path, now: &Progress, rates: (f64, f64)) {
+    let document = document(now, rates);
+    let path = directory.join(STATUS_FILE);
+    let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));
+}
+
+/// How the crawl does, for programs.
+fn document(now: &Progress, (pages, rate): (f64, f64)) -> Value {
+    json!({
         "running_seconds": now.running.as_secs_f64(),
         "pages": now.pages,
         "known": now.known,
@@ -225,9 +233,7 @@ fn write(directory: &Path, now: &Progress, (pages, rate): (f64, f64)) {
         "warning": now.warning,
         "trouble": now.trouble,
         "waited": now.waited.iter().map(|waited| waits(waited, now)).collect::<Vec<_>>(),
-    });
-    let path = directory.join(STATUS_FILE);
-    let _ = crate::files::write_whole(&path, |out| out.write_all(document.to_string().as_bytes()));
+    })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use turnstone_server::{Budgets, Control, Later, Order, Refused, SEEDS_MAX, Scope
 use crate::commands::crawl;
 use crate::commands::crawl::config::{Config, ScopeConfig};
 use crate::commands::live;
+use crate::log;
 
 /// What may change of a crawl while it runs.
 #[derive(Clone)]
@@ -184,6 +185,8 @@ impl Control for Desk {
             let ended = || Refused("the crawl has ended".to_owned());
             orders.send(given).await.map_err(|_| ended())?;
             let said = came.await.map_err(|_| ended())?.map_err(Refused)?;
+            let fields = serde_json::to_value(&order).unwrap_or_default();
+            log::say("info", &format!("turnstone: ordered: {said}"), &fields);
             if let (Some(config), Some(changes)) = (config, &changes) {
                 let written = config.write(&directory);
                 locked(changes).config = config;

@@ -1,6 +1,5 @@
 //! Where a server listens, and the one beside a crawl that runs.
 
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use turnstone_server::{Gate, House};
 use super::Answering;
 use super::desk::{Changes, Desk};
 use crate::exit::Usage;
+use crate::log;
 
 /// The longest token file.
 const TOKEN_FILE_BYTES_MAX: u64 = 4096;
@@ -33,9 +33,23 @@ pub(crate) struct ListenOptions {
     /// A file with the token that everybody must show; needed where others can reach ADDR
     #[arg(long, value_name = "FILE", requires = "listen")]
     token_file: Option<PathBuf>,
+    /// How to say on standard error what is no result: text, or json for a document a line
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        default_value_t,
+        hide_possible_values = true
+    )]
+    log: log::Form,
 }
 
 impl ListenOptions {
+    /// Decides how the log is written; to be called before anything is said.
+    pub(crate) fn begin_log(&self) {
+        log::begin(self.log);
+    }
+
     /// Where to listen, if anywhere.
     pub(crate) fn asked(&self) -> anyhow::Result<Option<Listen>> {
         let listen = self.listen.as_deref();
@@ -105,15 +119,13 @@ impl Listen {
         };
         let desk = Arc::new(Desk::new(directory.to_owned(), orders, changes));
         let (gate, directory) = (self.gate()?, directory.to_owned());
-        let _ = writeln!(std::io::stderr(), "{}", said(&listener)?);
+        log::info(&said(&listener)?);
         let server = tokio::spawn(async move {
             // Reads the journal, which may be long; the crawl does not wait for it.
             let open = || House::of_crawl(directory, Arc::new(Answering), gate, desk);
             match tokio::task::spawn_blocking(open).await {
                 Ok(Ok(house)) => Arc::new(house).serve(listener).await,
-                Ok(Err(error)) => {
-                    let _ = writeln!(std::io::stderr(), "turnstone: no dashboard: {error}");
-                }
+                Ok(Err(error)) => log::warning(&format!("turnstone: no dashboard: {error}")),
                 Err(_) => {}
             }
         });

@@ -17,6 +17,7 @@ pub(crate) use self::desk::Changes;
 pub(crate) use self::listen::{Desks, Listen, ListenOptions};
 use super::live;
 use crate::exit::Exit;
+use crate::log;
 use crate::output::Output;
 
 /// Show crawls in the browser, and to programs: dashboard, JSON, metrics
@@ -34,10 +35,20 @@ pub(crate) struct Serve {
     /// A file with the token that everybody must show; needed where others can reach ADDR
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// How to say on standard error what is no result: text, or json for a document a line
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        default_value_t,
+        hide_possible_values = true
+    )]
+    log: log::Form,
 }
 
 impl Serve {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        log::begin(self.log);
         let listen = Listen::asked(&self.listen, self.token_file.as_deref())?;
         let runtime = live::runtime()?;
         runtime.block_on(async {
