@@ -17,10 +17,8 @@ use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::Parser as _;
 use turnstone_policy::{Spec, SpecError};
 
-use crate::Arguments;
 use crate::exit::Exit;
 use crate::output::{Output, fault};
 
@@ -83,8 +81,9 @@ impl Call {
     pub fn run(self) -> Ended {
         let arguments = std::iter::once("turnstone".to_owned()).chain(self.arguments);
         let arguments: Vec<String> = arguments.collect();
-        let parsed = match Arguments::try_parse_from(&arguments) {
-            Ok(parsed) => parsed,
+        let given: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let (parsed, name) = match crate::read(&given) {
+            Ok(read) => read,
             Err(error) => return misread(&error),
         };
         let caller = Arc::new(Caller {
@@ -95,7 +94,7 @@ impl Call {
         });
         CALLER.set(Some(Arc::clone(&caller)));
         GIVEN.set(Some(arguments));
-        let output = Output::new(parsed.json);
+        let output = Output::new(parsed.json, &name);
         let forget = Forget;
         let outcome = stoppable(|| parsed.command.run(&output));
         drop(forget);

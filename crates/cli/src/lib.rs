@@ -15,13 +15,12 @@ mod log;
 mod moment;
 mod output;
 mod progress;
-mod seconds;
-mod share;
+mod units;
 
 use std::ffi::OsString;
 use std::io::Write as _;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 pub use crate::caller::{Call, Ended, Watch, stop, stoppable};
 
@@ -50,25 +49,45 @@ struct Arguments {
     command: Command,
 }
 
+/// Reads arguments, the program's name first; says also what the document that `--json` prints is called: the
+/// words of the command, joined.
+fn read(arguments: &[OsString]) -> Result<(Arguments, String), clap::Error> {
+    let matches = Arguments::command().try_get_matches_from(arguments)?;
+    let read = Arguments::from_arg_matches(&matches)
+        .map_err(|error| error.format(&mut Arguments::command()))?;
+    let mut names = Vec::new();
+    let mut at = &matches;
+    while let Some((name, below)) = at.subcommand() {
+        names.push(name);
+        at = below;
+    }
+    Ok((read, names.join("-")))
+}
+
 /// Runs the command that a shell asked for, the program's name first; gives the exit code.
 pub fn main(arguments: Vec<OsString>) -> u8 {
     caller::given(&arguments);
-    let parsed = match Arguments::try_parse_from(&arguments) {
-        Ok(parsed) => parsed,
+    let exit = match read(&arguments) {
+        Ok((parsed, name)) => {
+            let output = Output::new(parsed.json, &name);
+            match parsed.command.run(&output) {
+                Ok(exit) => exit,
+                Err(error) => output.fault(&error),
+            }
+        }
+        Err(error) if error.use_stderr() && arguments.iter().any(|one| one == "--json") => {
+            let why = caller::one_line(&error.render().to_string());
+            Output::new(true, "").misread(&why)
+        }
         Err(error) => {
             // A closed pipe is no reason to complain about help that nobody reads.
             let _ = error.print();
-            return if error.use_stderr() {
-                Exit::Usage as u8
+            if error.use_stderr() {
+                Exit::Usage
             } else {
-                Exit::Done as u8
-            };
+                Exit::Done
+            }
         }
-    };
-    let output = Output::new(parsed.json);
-    let exit = match parsed.command.run(&output) {
-        Ok(exit) => exit,
-        Err(error) => output.fault(&error),
     };
     // Where Python runs this, nobody flushes standard output at the end of the process.
     let _ = std::io::stdout().flush();

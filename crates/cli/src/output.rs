@@ -3,21 +3,28 @@
 use std::io::{self, Write as _};
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use turnstone_policy::SpecError;
 use turnstone_policy::coverage::TrustError;
 
 use crate::caller::caller;
 use crate::exit::{Exit, Usage};
 
+/// The version of the documents: another one where something they had is gone or means something else.
+const VERSION: u32 = 1;
+
 /// Prints results as the user asked for them.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: bool,
+    /// What the document is called that `--json` prints: a file of `docs/schema`.
+    schema: String,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { json }
+    pub(crate) fn new(json: bool, name: &str) -> Self {
+        let schema = format!("{name}/{VERSION}");
+        Self { json, schema }
     }
 
     /// Whether people read it.
@@ -32,7 +39,7 @@ impl Output {
         text: impl FnOnce() -> String,
     ) -> anyhow::Result<()> {
         let text = if self.json {
-            serde_json::to_string_pretty(json)? + "\n"
+            serde_json::to_string_pretty(&self.document(json)?)? + "\n"
         } else {
             text()
         };
@@ -46,11 +53,20 @@ impl Output {
         text: impl FnOnce() -> String,
     ) -> anyhow::Result<()> {
         let text = if self.json {
-            serde_json::to_string(json)? + "\n"
+            serde_json::to_string(&self.document(json)?)? + "\n"
         } else {
             text()
         };
         self.raw(&text)
+    }
+
+    /// The document with the name and version of its schema. Lists have no place for it.
+    fn document(&self, json: &impl Serialize) -> serde_json::Result<Value> {
+        let mut value = serde_json::to_value(json)?;
+        if let Value::Object(fields) = &mut value {
+            fields.insert("schema".to_owned(), self.schema.as_str().into());
+        }
+        Ok(value)
     }
 
     /// Prints one of several results, as [`Output::line`] does. False if the reader went away.
@@ -98,8 +114,25 @@ impl Output {
     /// Says what went wrong, in one line, and with which code to end.
     pub(crate) fn fault(&self, error: &anyhow::Error) -> Exit {
         let (line, exit) = fault(error);
-        crate::log::error(&format!("turnstone: {line}"));
+        self.say(&line, exit);
         exit
+    }
+
+    /// Says that the arguments could not be read.
+    pub(crate) fn misread(&self, why: &str) -> Exit {
+        self.say(why, Exit::Usage);
+        Exit::Usage
+    }
+
+    /// The last line on standard error: why it could not be done.
+    fn say(&self, why: &str, exit: Exit) {
+        if self.json {
+            let schema = format!("error/{VERSION}");
+            let document = json!({"schema": schema, "error": why, "code": exit as u8});
+            let _ = writeln!(io::stderr(), "{document}");
+        } else {
+            crate::log::error(&format!("turnstone: {why}"));
+        }
     }
 }
 

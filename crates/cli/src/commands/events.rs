@@ -13,7 +13,7 @@ use crate::commands::shards::folders;
 use crate::exit::{Exit, Usage};
 use crate::moment::{now_ms, utc};
 use crate::output::Output;
-use crate::seconds::parse_ms;
+use crate::units::span_ms;
 
 /// How often the journal is looked at again.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -153,7 +153,7 @@ pub(crate) fn kind(option: &str, name: &str) -> Result<Kind, Usage> {
 /// A moment, a position, or an age before now.
 fn since(text: &str) -> Option<Since> {
     Since::parse(text).or_else(|| {
-        let age_ms = parse_ms(text).ok()?;
+        let age_ms = span_ms(text).ok()?;
         Some(Since::Moment(now_ms().saturating_sub(age_ms)))
     })
 }

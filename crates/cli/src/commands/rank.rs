@@ -22,6 +22,7 @@ use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::units;
 
 /// How many pages are shown when no file is asked for.
 const SHOWN: usize = 20;
@@ -35,7 +36,7 @@ pub(crate) struct Rank {
     #[arg(long, default_value = "pagerank")]
     method: Method,
     /// The chance to follow a link rather than to start afresh
-    #[arg(long, default_value_t = 0.85)]
+    #[arg(long, default_value_t = 0.85, value_parser = units::real)]
     damping: f64,
     /// How far from the true scores the result may be, summed over all pages
     #[arg(long, default_value_t = 1e-9)]

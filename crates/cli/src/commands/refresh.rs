@@ -21,6 +21,7 @@ use super::live::news::News;
 use super::live::{ExploreShare, LiveOptions, RoundOrder, Watch, ask};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
+use crate::units::{self, Amount};
 
 /// The most lines of a diff that are shown to people; `turnstone diff` shows all.
 const DIFF_LINES_MAX: usize = 20;
@@ -266,26 +267,11 @@ struct Found {
 
 /// How many pages a budget means.
 pub(super) fn budget(text: &str, stored: u64) -> anyhow::Result<u64> {
-    let wrong = || {
-        Usage::of(
-            "--budget",
-            format!("'{text}' is not a number or a share like 5%"),
-        )
-    };
-    let budget = match text.strip_suffix('%') {
-        Some(share) => {
-            let share: f64 = share.trim().parse().map_err(|_| wrong())?;
-            if !(share > 0.0 && share <= 100.0) {
-                return Err(wrong().into());
-            }
-            ((stored as f64 * share / 100.0).round() as u64).max(1)
-        }
-        None => text.parse().map_err(|_| wrong())?,
-    };
-    if budget == 0 {
-        return Err(Usage::of("--budget", "a round needs at least one fetch").into());
-    }
-    Ok(budget)
+    Ok(match units::amount(text) {
+        Ok(Amount::Count(pages)) => pages,
+        Ok(Amount::Share(share)) => ((stored as f64 * share).round() as u64).max(1),
+        Err(error) => return Err(Usage::of("--budget", error).into()),
+    })
 }
 
 /// What changed between two fetches of a page, in words.

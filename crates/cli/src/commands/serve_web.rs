@@ -18,7 +18,7 @@ use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::seconds;
+use crate::units;
 
 /// Sites shown to people; --json and --hosts-file have all.
 const SITES_SHOWN: usize = 20;
@@ -68,10 +68,10 @@ pub(crate) struct ServeWeb {
     )]
     faults: String,
     /// The least time between two requests to a host; less is impolite [default: any]
-    #[arg(long, value_name = "TIME", value_parser = seconds::parse_ms)]
+    #[arg(long, value_name = "TIME", value_parser = units::span_ms)]
     delay: Option<u64>,
     /// The least time between two requests to an address [default: any]
-    #[arg(long, value_name = "TIME", value_parser = seconds::parse_ms)]
+    #[arg(long, value_name = "TIME", value_parser = units::span_ms)]
     delay_per_address: Option<u64>,
     /// The most open requests to a host; more are impolite [default: any]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -124,7 +124,7 @@ fn until(text: &str) -> Result<Until, String> {
             .parse()
             .map(Until::Requests)
             .map_err(|_| format!("'{number}' is not a number of requests")),
-        Some(("time", time)) => seconds::parse_ms(time).map(Until::TimeMs),
+        Some(("time", time)) => units::span_ms(time).map(Until::TimeMs),
         _ => Err("say requests=N or time=T".to_owned()),
     }
 }

@@ -267,3 +267,53 @@ fn outputs_that_cannot_be_written() {
         &["no/such/scores.tsv"],
     );
 }
+
+#[test]
+fn a_folder_with_other_things_becomes_no_crawl_directory() {
+    let words = [
+        "--output",
+        "not a crawl directory and not empty",
+        "w.tsv",
+        "turnstone.toml",
+    ];
+    check(
+        &[],
+        "crawl http://127.0.0.1:8080/ -o . --allow-private",
+        2,
+        &words,
+    );
+    check(
+        &[("a.urls", b"http://127.0.0.1:8080/\n")],
+        "import a.urls -o .",
+        2,
+        &words[1..],
+    );
+}
+
+#[test]
+fn numbers_are_refused_in_one_form() {
+    for (arguments, words) in [
+        (
+            "backtest coverage w --epsilon little",
+            "'little' is not a number or a share; give one like",
+        ),
+        (
+            "backtest coverage w --delay soon",
+            "'soon' is not a span of time; give one like",
+        ),
+        (
+            "crawl http://127.0.0.1:8080/ -o c --until bytes=10m",
+            "'10m' is not a number of bytes; give one like",
+        ),
+        (
+            "crawl http://127.0.0.1:8080/ -o c --until pages=0",
+            "'0' is not a whole number above 0; give one like",
+        ),
+        (
+            "backtest changes w --budget 0%",
+            "'0%' is not a number above 0 or a share up to 100%; give one like",
+        ),
+    ] {
+        check(&[], arguments, 2, &[words]);
+    }
+}

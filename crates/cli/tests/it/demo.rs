@@ -33,6 +33,9 @@ fn a_web_is_served_and_crawled_politely_until_the_goal_is_proven() {
     assert!(fs::read_to_string(report).unwrap().contains("<svg"));
     let status = done(folder.path(), "status demo --json").json();
     assert_eq!(status["guaranteed"], crawl["guaranteed"]);
+    let documents = tempfile::tempdir().unwrap();
+    fs::write(documents.path().join("demo.json"), told.to_string()).unwrap();
+    crate::schemas::hold(documents.path(), &["all"]);
 }
 
 #[test]

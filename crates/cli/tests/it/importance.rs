@@ -265,7 +265,7 @@ fn wrong_arguments_are_named() {
         folder.path(),
         "backtest importance w --delay soon",
         expect![[r#"
-            error: invalid value 'soon' for '--delay <TIME>': 'soon' is not a span of time like 500ms, 1s, 2m or 1h
+            error: invalid value 'soon' for '--delay <TIME>': 'soon' is not a span of time; give one like 500ms, 1s, 2m, 1h or 2d
 
             For more information, try '--help'.
         "#]],

@@ -69,8 +69,11 @@ fn a_table_a_picture_and_a_report_are_made() {
 fn what_cannot_be_asked_is_refused_with_what_can() {
     let folder = made_up();
     for (arguments, words) in [
-        ("--budget 0%", "above 0 and up to 100%"),
-        ("--budget 7", "not a share such as 10%"),
+        ("--budget 0%", "--budget: must be above 0"),
+        (
+            "--budget 7",
+            "'7' is not a share up to 100%; give one like 10% or 0.1",
+        ),
         ("--days 3000", "no site has a history of 3000 days"),
         ("--policies kep", "did you mean 'keep'?"),
         ("--policies keep:refresh=2", "give a number from 0 to 1"),

@@ -197,12 +197,20 @@ fn bad_input_is_told_in_one_line() {
         2,
         "give one of random, indegree",
     );
-    for share in ["0", "1.5", "-1", "NaN"] {
-        check(
-            &format!("w --alive alive --until-alive={share}"),
-            2,
-            "--until-alive: must be above 0 and at most 1",
-        );
+    for (share, why) in [
+        ("0", "--until-alive: must be above 0 and at most 1"),
+        ("1.5", "--until-alive: must be above 0 and at most 1"),
+        (
+            "-1",
+            "'-1' is not a number or a share; give one like 0.85 or 85%",
+        ),
+        (
+            "NaN",
+            "'NaN' is not a number or a share; give one like 0.85 or 85%",
+        ),
+    ] {
+        let arguments = format!("w --alive alive --until-alive={share}");
+        check(&arguments, 2, why);
     }
     check(
         "w --alive alive --confidence 1",

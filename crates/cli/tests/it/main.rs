@@ -14,6 +14,7 @@ mod keep;
 mod live;
 mod liveness;
 mod run;
+mod schemas;
 mod seeing;
 mod serve_web;
 mod serving;

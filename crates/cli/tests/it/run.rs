@@ -2,6 +2,9 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
 
 /// What a run of the binary said.
 pub(crate) struct Ran {
@@ -36,9 +39,11 @@ pub(crate) fn turnstone(folder: &Path, arguments: &str) -> Ran {
         .current_dir(folder)
         .output()
         .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    keep_documents(&out);
     Ran {
         code: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
+        out,
         err: String::from_utf8(output.stderr).unwrap(),
     }
 }
@@ -48,4 +53,22 @@ pub(crate) fn done(folder: &Path, arguments: &str) -> Ran {
     let ran = turnstone(folder, arguments);
     assert_eq!(ran.code, 0, "turnstone {arguments}\n{}{}", ran.out, ran.err);
     ran
+}
+
+/// Keeps the documents that were printed in the folder that `KEEP_DOCUMENTS` names: of these, schemas are made.
+fn keep_documents(out: &str) {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let Ok(folder) = std::env::var("KEEP_DOCUMENTS") else {
+        return;
+    };
+    let whole = serde_json::from_str::<Value>(out).into_iter();
+    let lines = out.lines().flat_map(serde_json::from_str::<Value>);
+    for document in whole.chain(lines) {
+        if let Some(schema) = document["schema"].as_str() {
+            let name = schema.split('/').next().unwrap();
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let file = Path::new(&folder).join(format!("{name}--{number}.json"));
+            std::fs::write(file, document.to_string()).unwrap();
+        }
+    }
 }

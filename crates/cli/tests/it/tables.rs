@@ -42,7 +42,7 @@ fn answer(request: &Request<'_>) -> Answer {
     }
 }
 
-fn crawled(folder: &Path) -> Handle {
+pub(crate) fn crawled(folder: &Path) -> Handle {
     let web = start(Web::custom(1, answer), Options::default()).unwrap();
     let command = format!(
         "crawl {}/ -o c --allow-private --delay 0s --clock-scale 1000 --json",

@@ -21,8 +21,7 @@ use crate::commands::trusted;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::seconds;
-use crate::share;
+use crate::units;
 
 /// How many downloads until at least 1-ε of the personalised PageRank is provably in the store?
 ///
@@ -43,17 +42,17 @@ pub(crate) struct Coverage {
     #[arg(long, default_value = "top:1")]
     pub(super) trusted: String,
     /// The chance to follow a link rather than to return to a trusted page
-    #[arg(long, default_value_t = 0.85)]
+    #[arg(long, default_value_t = 0.85, value_parser = units::real)]
     pub(super) damping: f64,
     /// The share that may be missing
-    #[arg(long, default_value_t = 0.02)]
+    #[arg(long, default_value_t = 0.02, value_parser = units::real)]
     pub(super) epsilon: f64,
     /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
-    #[arg(long, value_parser = seconds::parse_ms, value_name = "TIME")]
+    #[arg(long, value_parser = units::span_ms, value_name = "TIME")]
     pub(super) delay: Option<u64>,
     /// Stop when a certificate of this confidence says that enough is stored, instead of a proof: 95% or 0.95;
     /// of policies that can be certified (rankmass)
-    #[arg(long, value_parser = share::parse, value_name = "SHARE")]
+    #[arg(long, value_parser = units::share, value_name = "SHARE")]
     confidence: Option<f64>,
     /// With --confidence: certify this many times with other surfers, and count how often the certificate was
     /// too high

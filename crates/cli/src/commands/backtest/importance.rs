@@ -24,7 +24,7 @@ use crate::commands::groups::Belonging;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::seconds;
+use crate::units;
 
 /// What `--policies all` compares: the paper's selections, window sizes and window types. A month
 /// of the paper is two units of the clock for greedy.
@@ -72,7 +72,7 @@ pub(crate) struct Importance {
     #[arg(long, value_name = "TEXT=SCORE|FILE")]
     bonus: Vec<String>,
     /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
-    #[arg(long, value_parser = seconds::parse_ms, value_name = "TIME")]
+    #[arg(long, value_parser = units::span_ms, value_name = "TIME")]
     delay: Option<u64>,
     /// Decides what is random
     #[arg(long, default_value_t = 1)]

@@ -16,7 +16,7 @@ use crate::commands::deliver::DeliverOptions;
 use crate::commands::live::IdentityOptions;
 use crate::commands::serve::ListenOptions;
 use crate::exit::Usage;
-use crate::seconds::parse_ms;
+use crate::units::span_ms;
 
 /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
 ///
@@ -275,7 +275,7 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
     let mut plan = Plan::new(scope(config, seeds)?);
     let span = |option: &str, text: &Option<String>, default: u64| match text {
         None => Ok(default),
-        Some(text) => parse_ms(text).map_err(|error| Usage::of(option, error)),
+        Some(text) => span_ms(text).map_err(|error| Usage::of(option, error)),
     };
     plan.politeness = Politeness {
         delay_ms: span("--delay", &config.politeness.delay, 1000)?,

@@ -2,6 +2,7 @@
 
 use super::config::UntilConfig;
 use crate::exit::Usage;
+use crate::units;
 
 /// Reads goals like `coverage=98%` and `time=1h`.
 pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
@@ -15,25 +16,21 @@ pub(super) fn parse(goals: &[String]) -> anyhow::Result<UntilConfig> {
         let (name, value) = goal
             .split_once('=')
             .ok_or_else(|| wrong("give a goal like coverage=0.98, pages=1000 or time=1h"))?;
-        let number = || {
-            let parsed: Result<u64, _> = value.replace('_', "").parse();
-            parsed
-                .ok()
-                .filter(|number| *number > 0)
-                .ok_or_else(|| wrong("give a whole number above 0"))
-        };
+        let number = || units::count(value).map_err(|error| wrong(&error));
         match name {
             "coverage" => {
-                until.coverage = Some(crate::share::parse(value).map_err(|error| wrong(&error))?);
+                until.coverage = Some(units::share(value).map_err(|error| wrong(&error))?);
             }
             "confidence" => {
-                until.confidence = Some(crate::share::parse(value).map_err(|error| wrong(&error))?);
+                until.confidence = Some(units::share(value).map_err(|error| wrong(&error))?);
             }
             "pages" => until.pages = Some(number()?),
             "requests" => until.requests = Some(number()?),
-            "bytes" => until.bytes = Some(number()?),
+            "bytes" => {
+                until.bytes = Some(units::bytes(value).map_err(|error| wrong(&error))?);
+            }
             "time" => {
-                crate::seconds::parse_ms(value).map_err(|error| wrong(&error))?;
+                units::span_ms(value).map_err(|error| wrong(&error))?;
                 until.time = Some(value.to_owned());
             }
             _ => {

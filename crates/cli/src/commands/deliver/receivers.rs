@@ -13,7 +13,7 @@ use turnstone_fetch::AllowPrivate;
 use crate::commands::crawl::config::{Config, DeliverConfig};
 use crate::commands::events::kind;
 use crate::exit::Usage;
-use crate::seconds::parse_ms;
+use crate::units::span_ms;
 
 /// The longest name of a receiver.
 const NAME_BYTES_MAX: usize = 64;
@@ -190,7 +190,7 @@ fn read(
         when: every(asked.every.as_deref(), whose)?,
         from_start,
         catch_up_ms: match &asked.catch_up {
-            Some(text) => parse_ms(text).map_err(|error| wrong(format!("catch-up: {error}")))?,
+            Some(text) => span_ms(text).map_err(|error| wrong(format!("catch-up: {error}")))?,
             None if from_start => u64::MAX,
             None => Receiver::CATCH_UP_MS,
         },

@@ -19,7 +19,7 @@ pub(super) const HOSTS: &str = "hosts.tsv";
 /// The web that was crawled.
 pub(super) const WEB: &str = "web";
 /// What tells a demo from a crawl.
-const NOTE: &str = "DEMO.txt";
+pub(crate) const NOTE: &str = "DEMO.txt";
 const NOTE_TEXT: &str = "\
 Made by `turnstone demo`; the next demo replaces it.
 

@@ -7,6 +7,9 @@
 mod folder;
 mod web;
 
+/// What tells the folder of a demo.
+pub(crate) use folder::NOTE as MARK;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;

@@ -9,6 +9,7 @@ use turnstone_lab::generate::history::{HistoryPlan, write_folder};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::units;
 
 /// Make up sites over time, one history file each, in a new folder.
 ///
@@ -32,16 +33,16 @@ pub(crate) struct History {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(HistoryPlan::SNAPSHOTS_MAX)))]
     snapshots: u32,
     /// New pages in a snapshot, as a share of the present ones, on average
-    #[arg(long, default_value_t = HistoryPlan::default().births)]
+    #[arg(long, default_value_t = HistoryPlan::default().births, value_parser = units::real)]
     births: f64,
     /// Pages whose text changes in a snapshot, on average
-    #[arg(long, default_value_t = HistoryPlan::default().changes)]
+    #[arg(long, default_value_t = HistoryPlan::default().changes, value_parser = units::real)]
     changes: f64,
     /// Pages that go in a snapshot, on average
-    #[arg(long, default_value_t = HistoryPlan::default().deaths)]
+    #[arg(long, default_value_t = HistoryPlan::default().deaths, value_parser = units::real)]
     deaths: f64,
     /// The chance that a snapshot shows a redesigned site
-    #[arg(long, default_value_t = HistoryPlan::default().redesigns)]
+    #[arg(long, default_value_t = HistoryPlan::default().redesigns, value_parser = units::real)]
     redesigns: f64,
     /// The seed of all random draws
     #[arg(long, default_value_t = 1)]

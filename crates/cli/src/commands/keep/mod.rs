@@ -240,12 +240,7 @@ fn spec(asked: &KeepConfig) -> anyhow::Result<Spec> {
         if !known.iter().any(|known| known.name() == arm) {
             return Err(wrong("there are coverage, refresh, discovery and retest").into());
         }
-        let share = match share.strip_suffix('%') {
-            Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-            None => share.parse(),
-        };
-        let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
-        let share = share.ok_or_else(|| wrong("give a share from 0% to 100%"))?;
+        let share = crate::units::part(share).map_err(|error| wrong(&error))?;
         text += if text.contains(':') { "," } else { ":" };
         text += &format!("{arm}={share}");
     }

@@ -6,7 +6,7 @@ use turnstone_ledger::Pace;
 
 use crate::commands::crawl::config::KeepConfig;
 use crate::exit::Usage;
-use crate::seconds::parse_ms;
+use crate::units::{DAY_MS, count, rate, span_ms};
 
 /// Requests a day when nothing is said: one every nine seconds, over all hosts.
 const PER_DAY: u64 = 10_000;
@@ -18,23 +18,24 @@ const SLICE_MS_MIN: u64 = 1000;
 /// How fast the crawl may go.
 pub(super) fn pace(asked: &KeepConfig) -> Result<Pace, Usage> {
     let slice = asked.slice.as_deref().unwrap_or(SLICE);
-    let slice_ms = parse_ms(slice).map_err(|error| Usage::of("--slice", error))?;
+    let slice_ms = span_ms(slice).map_err(|error| Usage::of("--slice", error))?;
     if slice_ms < SLICE_MS_MIN {
         return Err(Usage::of("--slice", "at least 1s"));
     }
     let per_second = match &asked.rate {
         None => None,
         Some(text) => {
-            let number = amount("--rate", text, &["/s", "/sec", "/second", ""], "as 0.5/s")?;
-            Some(number)
+            let rate = rate(text, "s").map_err(|error| Usage::of("--rate", error))?;
+            Some(rate.per(1000.0))
         }
     };
     let per_day = |option: &str, text: &str| {
-        let number = amount(option, text, &["/day", "/d", ""], "as 5000/day")?;
+        let rate = rate(text, "day").map_err(|error| Usage::of(option, error))?;
+        let number = rate.per(DAY_MS);
         if number.fract() != 0.0 {
             return Err(Usage::of(
                 option,
-                format!("'{text}': give a whole number, as 5000/day"),
+                format!("'{text}': give a whole number a day, as 5000/day"),
             ));
         }
         Ok(number as u64)
@@ -56,18 +57,6 @@ pub(super) fn pace(asked: &KeepConfig) -> Result<Pace, Usage> {
     })
 }
 
-/// A number above 0 with one of some units.
-fn amount(option: &str, text: &str, units: &[&str], like: &str) -> Result<f64, Usage> {
-    let text = text.trim();
-    let number = units
-        .iter()
-        .filter_map(|unit| text.strip_suffix(unit))
-        .find_map(|number| number.trim().replace('_', "").parse::<f64>().ok());
-    number
-        .filter(|number| *number > 0.0 && *number <= 1e12)
-        .ok_or_else(|| Usage::of(option, format!("'{text}': give a number above 0, {like}")))
-}
-
 /// When to stop, counted from this start.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Goals {
@@ -84,16 +73,12 @@ pub(super) fn goals(asked: &[String]) -> Result<Goals, Usage> {
         let (name, value) = goal
             .split_once('=')
             .ok_or_else(|| wrong("give time=8h, requests=N or rounds=N"))?;
-        let number = || {
-            let parsed: Result<u64, _> = value.replace('_', "").parse();
-            let number = parsed.ok().filter(|number| *number > 0);
-            number.ok_or_else(|| wrong("give a whole number above 0"))
-        };
+        let number = || count(value).map_err(|error| wrong(&error));
         match name {
             "requests" => goals.requests = Some(number()?),
             "rounds" => goals.rounds = Some(number()?),
             "time" => {
-                let ms = parse_ms(value).map_err(|error| wrong(&error))?;
+                let ms = span_ms(value).map_err(|error| wrong(&error))?;
                 goals.time = Some(Duration::from_millis(ms));
             }
             _ => return Err(wrong("there are time, requests and rounds")),
@@ -127,13 +112,15 @@ mod tests {
         check("2/s", "", "", "7200 in 3600 s");
         check("0.5/s", "", "10m", "300 in 600 s");
         check("2/s", "24000/day", "", "1000 in 3600 s");
+        check("6/min", "1000/hour", "", "360 in 3600 s");
+        check("", "100/hour", "", "100 in 3600 s");
         check("0.1/s", "24000/d", "", "360 in 3600 s");
         check("", "48_000", "30m", "1000 in 1800 s");
-        let rate = "--rate: 'fast': give a number above 0, as 0.5/s";
+        let rate = "--rate: 'fast' is not a rate; give one like 0.5/s, 100/hour or 5000/day";
         check("fast", "", "", rate);
-        let budget = "--budget: '0/day': give a number above 0, as 5000/day";
+        let budget = "--budget: '0/day' is not a rate; give one like 0.5/s, 100/hour or 5000/day";
         check("", "0/day", "", budget);
-        let part = "--budget: '1.5/day': give a whole number, as 5000/day";
+        let part = "--budget: '1.5/day': give a whole number a day, as 5000/day";
         check("", "1.5/day", "", part);
         check("", "", "5ms", "--slice: at least 1s");
     }

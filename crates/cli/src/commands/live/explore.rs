@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::exit::Usage;
+use crate::units;
 
 /// A share of a round, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,17 +13,8 @@ impl FromStr for ExploreShare {
     type Err = Usage;
 
     fn from_str(text: &str) -> Result<Self, Usage> {
-        let share = match text.strip_suffix('%') {
-            Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
-            None => text.parse(),
-        };
-        let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
-        share.map(Self).ok_or_else(|| {
-            Usage::of(
-                "--explore",
-                format!("'{text}' is not a share such as 10% or 0.1"),
-            )
-        })
+        let share = units::part(text).map_err(|error| Usage::of("--explore", error))?;
+        Ok(Self(share))
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
         )
         .into());
     }
+    refuse_others(directory)?;
     Ok(Store::create(directory, &holder())?)
 }
 
@@ -84,6 +85,30 @@ pub(crate) fn open_journal(directory: &Path) -> anyhow::Result<Store> {
         ));
     }
     Ok(store)
+}
+
+/// A folder in which somebody keeps other things becomes no crawl directory by a slip of the keyboard. What
+/// begins one (a `turnstone.toml`, a demo's mark) says that it is meant.
+fn refuse_others(directory: &Path) -> anyhow::Result<()> {
+    const MEANT: [&str; 2] = [super::crawl::config::FILE, super::demo::MARK];
+    const OURS: [&str; 4] = ["store", "warc", "reports", shards::FOLDER];
+    if !directory.is_dir() || MEANT.iter().any(|name| directory.join(name).exists()) {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if !OURS.iter().any(|ours| name == *ours) {
+            let what = format!(
+                "{}: not a crawl directory and not empty (it holds {}); name a new folder, or put an empty \
+                 {} there to say that it is to become one",
+                directory.display(),
+                turnstone_events::plain(&name.to_string_lossy()),
+                super::crawl::config::FILE,
+            );
+            return Err(Usage::of("--output", what).into());
+        }
+    }
+    Ok(())
 }
 
 /// A seed that the guard would refuse whatever its name stands for is said before anything is asked.

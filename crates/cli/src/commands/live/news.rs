@@ -141,7 +141,7 @@ impl Drop for Teller {
 }
 
 fn tell(directory: &Path, began: Position, over: &AtomicBool) -> anyhow::Result<()> {
-    let output = Output::new(true);
+    let output = Output::new(true, "event");
     let mut stream = Stream::open(directory)?.with_alive();
     loop {
         // Looked at first: what was written before the end is told.

@@ -352,9 +352,9 @@ fn what_cannot_be_kept_is_said() {
         1,
         "turnstone: nothing: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",
     );
-    let rate = "turnstone: --rate: 'fast': give a number above 0, as 0.5/s";
+    let rate = "turnstone: --rate: 'fast' is not a rate; give one like 0.5/s, 100/hour or 5000/day";
     check("keep nothing --rate fast", 2, rate);
-    let floor = "turnstone: --floor: 'refresh=120%': give a share from 0% to 100%";
+    let floor = "turnstone: --floor: 'refresh=120%': '120%' is not a share up to 100%; give one like 10% or 0.1";
     check("keep nothing --floor refresh=120%", 2, floor);
     let end = "turnstone: --floor: 'sleep=1%': there are coverage, refresh, discovery and retest";
     check("keep nothing --floor sleep=1%", 2, end);

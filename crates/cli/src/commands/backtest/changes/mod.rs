@@ -20,6 +20,7 @@ use super::unknown::between;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::units::{self, Amount};
 
 /// Of the stored pages a policy fetches again, how many have changed, and how fresh is the store?
 ///
@@ -106,24 +107,11 @@ impl FromStr for Budget {
     type Err = Usage;
 
     fn from_str(text: &str) -> Result<Self, Usage> {
-        let budget = match text.strip_suffix('%') {
-            Some(share) => share
-                .trim()
-                .parse()
-                .ok()
-                .map(|percent: f64| Self::Share(percent / 100.0)),
-            None => text.parse().ok().map(Self::Pages),
-        };
-        let possible = |budget: &Self| match *budget {
-            Self::Pages(pages) => pages > 0,
-            Self::Share(share) => share > 0.0 && share <= 1.0,
-        };
-        budget.filter(possible).ok_or_else(|| {
-            Usage::of(
-                "--budget",
-                format!("'{text}' is neither a number of pages above 0 nor a share up to 100%"),
-            )
-        })
+        match units::amount(text) {
+            Ok(Amount::Count(pages)) => Ok(Self::Pages(pages)),
+            Ok(Amount::Share(share)) => Ok(Self::Share(share)),
+            Err(error) => Err(Usage::of("--budget", error)),
+        }
     }
 }
 

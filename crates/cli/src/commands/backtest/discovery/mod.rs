@@ -21,6 +21,7 @@ use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::units;
 
 /// Recrawl periods that the papers' figures are drawn for.
 const FIGURE_PERIODS: [u32; 2] = [1, 4];
@@ -71,7 +72,7 @@ pub(crate) struct Discovery {
     )]
     recrawl_every: Vec<u32>,
     /// What a recrawl weighs against one a snapshot later, above 0 and at most 1
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = units::real)]
     decay: f64,
     /// What counts as found
     #[arg(long, value_enum, default_value_t = Find::Pages)]

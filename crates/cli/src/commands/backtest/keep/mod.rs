@@ -18,6 +18,7 @@ use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::units;
 
 /// How current and complete is a store kept for a year with a small part of a full recrawl?
 ///
@@ -209,26 +210,18 @@ impl Keep {
 
 /// A share of a full recrawl.
 fn share(text: &str) -> Result<f64, Usage> {
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|share| share.trim().parse().ok());
-    let share = percent.map(|percent: f64| percent / 100.0);
-    share
-        .filter(|share| *share > 0.0 && *share <= 1.0)
-        .ok_or_else(|| {
-            let what = format!("'{text}' is not a share such as 10%, above 0 and up to 100%");
-            Usage::of("--budget", what)
-        })
+    let share = units::part(text).map_err(|error| Usage::of("--budget", error))?;
+    if share > 0.0 {
+        Ok(share)
+    } else {
+        Err(Usage::of("--budget", "must be above 0"))
+    }
 }
 
 /// What sites announce.
 fn announced(text: &str) -> Result<Announced, Usage> {
-    let part = |text: &str| -> Option<f64> {
-        let share: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-        Some(share / 100.0).filter(|share| (0.0..=1.0).contains(share))
-    };
     let (changes, false_ones) = text.split_once(',').unwrap_or((text, "0%"));
-    let read = part(changes).zip(part(false_ones));
+    let read = units::part(changes).ok().zip(units::part(false_ones).ok());
     let (changes, false_daily) = read.ok_or_else(|| {
         let what = format!("'{text}': give two shares up to 100%, as 80%,0.1%");
         Usage::of("--hints", what)

@@ -22,7 +22,7 @@ use crate::caller;
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::seconds;
+use crate::units;
 
 /// The most seeds one command runs.
 const SEEDS_MAX: u64 = 1000;
@@ -77,10 +77,10 @@ pub(crate) struct Liveness {
     seeds: u64,
     /// Tell where each policy with a random sample would stop: when the alive pages found are, at
     /// the confidence asked for, at least this share of all alive pages
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = units::real)]
     until_alive: Option<f64>,
     /// The confidence of stopping and of intervals
-    #[arg(long, default_value_t = 0.95)]
+    #[arg(long, default_value_t = 0.95, value_parser = units::real)]
     confidence: f64,
     /// Also run the settings of the paper's figures 2 to 6, for the report
     #[arg(long)]
@@ -92,7 +92,7 @@ pub(crate) struct Liveness {
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     split_into: PathBuf,
     /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
-    #[arg(long, value_parser = seconds::parse_ms, value_name = "TIME")]
+    #[arg(long, value_parser = units::span_ms, value_name = "TIME")]
     delay: Option<u64>,
     /// Have so many requests under way at once, all answered in the order they were sent: how an
     /// order fares when it learns late
