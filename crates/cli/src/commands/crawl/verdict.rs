@@ -71,6 +71,7 @@ impl Counts {
             refused: sum.refused + one.refused,
             traps: sum.traps + one.traps,
             cut: sum.cut + one.cut,
+            outside: sum.outside + one.outside,
         })
     }
 

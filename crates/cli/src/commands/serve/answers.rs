@@ -6,7 +6,7 @@ use turnstone_server::{Answers, Compared, Limits, Told};
 
 use crate::commands::crawl::config::Config;
 use crate::commands::{diff, report, why};
-use crate::seconds::parse_ms;
+use crate::units::span_ms;
 
 /// Answers as the commands do.
 pub(crate) struct Answering;
@@ -21,7 +21,7 @@ impl Answers for Answering {
             bytes: until.bytes,
             seconds: until
                 .time
-                .and_then(|time| Some(parse_ms(&time).ok()? / 1000)),
+                .and_then(|time| Some(span_ms(&time).ok()? / 1000)),
         }
     }
 
