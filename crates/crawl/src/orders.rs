@@ -208,7 +208,7 @@ impl<P: Policy> Asker<P> {
             ..self.ledger.terms().clone()
         };
         let said = format!(
-            "the plan changed: {} pages are new, {} known ones came into the scope, {} left it",
+            "the plan changed: pages new {}, come into the scope {}, gone out of it {}",
             self.ledger.index().page_count() - pages,
             flips.inside.len(),
             flips.outside.len()

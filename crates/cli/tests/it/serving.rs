@@ -132,23 +132,14 @@ fn a_crawl_is_watched_and_ordered_and_decides_again_what_it_decided() {
     assert!(
         said.as_str()
             .unwrap()
-            .starts_with("the plan changed: 1 pages are new"),
+            .starts_with("the plan changed: pages new 1, come"),
         "{said}"
     );
     let said = running.order(
         &json!({"order": "scope", "scope": {"everywhere": true, "exclude": ["/dir0[2-9]/"]}}),
     );
-    let left = said
-        .as_str()
-        .unwrap()
-        .rsplit(", ")
-        .next()
-        .unwrap()
-        .to_owned();
-    assert!(
-        left.ends_with("left it") && !left.starts_with("0 "),
-        "{said}"
-    );
+    let left = said.as_str().unwrap().rsplit(' ').next().unwrap();
+    assert!(left.parse::<u64>().unwrap() > 0, "{said}");
     let narrow = running.until(|crawl| number(&crawl["states"], "out-of-scope") > 0);
     assert_eq!(narrow["seeds"], number(&quiet, "seeds") + 1);
     let (status, said) = running.ask(

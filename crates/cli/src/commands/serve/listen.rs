@@ -1,6 +1,6 @@
 //! Where a server listens, and the one beside a crawl that runs.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,12 +141,7 @@ pub(crate) struct Desks {
 
 /// What is said of a server that listens.
 pub(crate) fn said(listener: &TcpListener) -> anyhow::Result<String> {
-    let address = listener.local_addr()?;
-    let shown = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => format!("this machine's name:{}", address.port()),
-        _ => address.to_string(),
-    };
-    Ok(format!("dashboard: http://{shown}/"))
+    Ok(format!("dashboard: http://{}/", listener.local_addr()?))
 }
 
 fn read_token(file: &Path) -> anyhow::Result<String> {
