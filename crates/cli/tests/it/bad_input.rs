@@ -282,12 +282,6 @@ fn a_folder_with_other_things_becomes_no_crawl_directory() {
         2,
         &words,
     );
-    check(
-        &[("a.urls", b"http://127.0.0.1:8080/\n")],
-        "import a.urls -o .",
-        2,
-        &words[1..],
-    );
 }
 
 #[test]
