@@ -74,6 +74,8 @@ impl Demo {
             hosts_file: Some(&directory.join(folder::HOSTS)),
             clock_scale: 1,
             receivers: Vec::new(),
+            again: false,
+            tries: None,
         };
         let (summary, until) = crawl::carry_out(order, output)?;
         let shown = Shown {
