@@ -35,6 +35,8 @@ pub struct Plan {
     pub pattern_trust: Option<u32>,
     /// How often a page without a verdict is tried.
     pub attempts_max: u32,
+    /// Tries after which a host that does not answer is not waited for, when nothing else is left.
+    pub tries: u32,
     /// Redirects followed in a row.
     pub redirects_max: u32,
     /// Whether `nofollow` pages give no links.
@@ -107,6 +109,7 @@ impl Plan {
             traps: TrapOptions::default(),
             pattern_trust: Some(BudgetOptions::default().trust),
             attempts_max: 3,
+            tries: crate::silence::TRIES,
             redirects_max: 10,
             obey_nofollow: true,
             // The first tries come soon after each other: a crawl of one host has nothing else to do.

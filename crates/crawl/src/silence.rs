@@ -13,8 +13,8 @@ use turnstone_pagestore::Mood;
 
 use crate::asker::Asker;
 
-/// Tries of this process after which a host counts as one that does not answer.
-const TRIES: u32 = 3;
+/// Tries of this process after which a host counts as one that does not answer, by default.
+pub(crate) const TRIES: u32 = 3;
 /// How far off the next try must be before it is asked whether waiting is of use.
 const PATIENCE_MS: u64 = 2_000;
 /// A host that struggles and rests longer than this is not waited for, when nothing else is left.
@@ -99,9 +99,9 @@ impl<P: Policy> Asker<P> {
 
     fn is_silent(&self, host: HostId) -> bool {
         let tries = self.silences.get(&host).map_or(0, |silence| silence.tries);
-        let struggles = self.ledger.troubles().of(host) >= TRIES;
+        let struggles = self.ledger.troubles().of(host) >= self.plan.tries;
         let earliest = self.ledger.scheduler().earliest(host);
-        tries >= TRIES || struggles && earliest > self.now.plus(LONG_REST_MS)
+        tries >= self.plan.tries || struggles && earliest > self.now.plus(LONG_REST_MS)
     }
 
     fn hosts_with_pages(&self) -> impl Iterator<Item = HostId> + '_ {

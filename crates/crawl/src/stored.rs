@@ -8,8 +8,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use turnstone_fetch::html::outline::{Outline, outline};
 use turnstone_fetch::html::{PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
+use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_fetch::wall::Wall;
 use turnstone_fetch::{
@@ -176,6 +178,39 @@ pub fn visible(answer: StoredAnswer<'_>) -> Option<Visible> {
         }),
         Media::Gzip | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => None,
     }
+}
+
+/// What a checker of links wants to know of a stored page.
+#[derive(Clone, Debug)]
+pub struct Outlined {
+    /// Its links, and the fragments it has.
+    pub outline: Outline,
+    /// What tells whether it is a page that is gone.
+    pub facts: PageFacts,
+}
+
+/// The links, fragments and facts of a stored page; nothing if it is no HTML.
+pub fn outlined(answer: StoredAnswer<'_>) -> Option<Outlined> {
+    let url = answer.url;
+    let truncation = answer.truncated.map(truncation);
+    let response = response(answer, truncation);
+    let content_type = response.headers.get("content-type");
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let decoded = response.decoded(&Limits::default());
+    if media_of(content_type, &decoded.body) != Media::Html {
+        return None;
+    }
+    let input = PageInput {
+        url,
+        content_type,
+        body: &decoded.body,
+        agent: "turnstone",
+    };
+    let page = read_page(input, &PageLimits::default());
+    Some(Outlined {
+        outline: outline(&input),
+        facts: PageFacts::of_page(url, url, response.status, &page),
+    })
 }
 
 /// What a status alone means, where an index tells nothing else: meaning, class and detail.

@@ -7,6 +7,8 @@
 //! Cost: 24 bytes a page, the key table's 17 to 34, 10 for each distinct text, and some 20 for each page
 //! that a sitemap or feed said had changed.
 
+mod listed;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use turnstone_frontier::{Fault, HostId, PageId, Tick};
@@ -461,20 +463,6 @@ impl Index {
     /// The first plan; what stands before it was written by a release that had none.
     pub fn first_plan(&self) -> Option<&PlanAt> {
         self.first_plan.as_ref()
-    }
-
-    /// Whether a page was found by way of a sitemap or a feed when nothing else had led there.
-    pub fn is_listed(&self, page: PageId) -> bool {
-        self.slots[page.index()].has(LISTED)
-    }
-
-    /// How many such pages are known and in scope, and how many of them are stored: O(pages).
-    pub fn listed_counts(&self) -> (u64, u64) {
-        let listed = self.slots.iter();
-        let listed = listed.filter(|slot| slot.has(LISTED) && !slot.has(OUTSIDE));
-        listed.fold((0, 0), |(known, stored), slot| {
-            (known + 1, stored + u64::from(slot.has(STORED)))
-        })
     }
 
     /// How many pages are stored, or were by an old crawl that was taken in.

@@ -1,7 +1,8 @@
 //! Breadth-first: pages in the order in which they were first seen.
 //!
 //! The order every crawler falls back on, and the one the others are measured against. Seeds come
-//! first; a page is queued when the first link to it is seen, and asked for once.
+//! first; a page is queued when the first link to it is seen, and asked for once. A round with a budget is a
+//! recrawl: every page that was queued or fetched before is queued again, gone ones too, in the order of their ids.
 //!
 //! Cost: O(links) per fetch plus the queue; one bit a page.
 
@@ -36,6 +37,11 @@ pub struct BreadthFirst {
 }
 
 impl BreadthFirst {
+    /// A page that came by another way than links is one of all pages from now on.
+    fn know(&mut self, page: PageId) {
+        self.count += u64::from(!std::mem::replace(&mut self.queued[page.index()], true));
+    }
+
     fn queue(&mut self, page: PageId, ranking: &mut Ranking) {
         if !std::mem::replace(&mut self.queued[page.index()], true) {
             ranking.set(page, u64::MAX - self.count);
@@ -55,6 +61,7 @@ impl Policy for BreadthFirst {
             }
             Event::Fetched { page, links, .. } => {
                 ranking.take(page);
+                self.know(page);
                 for &link in links {
                     self.queue(link, ranking);
                 }
@@ -69,6 +76,16 @@ impl Policy for BreadthFirst {
             Event::Moved { page, to } => {
                 ranking.take(page);
                 self.queue(to, ranking);
+            }
+            Event::Round { budget, .. } if budget > 0 => {
+                self.count = 0;
+                for page in (0..self.queued.len()).map(PageId::from_index) {
+                    if self.queued[page.index()] {
+                        ranking.queue(page);
+                        ranking.set(page, u64::MAX - self.count);
+                        self.count += 1;
+                    }
+                }
             }
             Event::Held { .. }
             | Event::Unseen { .. }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use turnstone_crawl::stored::{StoredAnswer, Visible, visible};
+use turnstone_crawl::stored::{Outlined, StoredAnswer, Visible, outlined, visible};
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::PageId;
@@ -135,15 +135,24 @@ impl Copies {
         })
     }
 
-    pub(crate) fn visible(&self, copy: &StoredCopy) -> anyhow::Result<Visible> {
-        let answer = StoredAnswer {
+    fn answer<'a>(&'a self, copy: &'a StoredCopy) -> StoredAnswer<'a> {
+        StoredAnswer {
             url: &self.url,
             status: copy.status,
             head: &copy.head,
             body: copy.body.clone(),
             truncated: copy.truncated.as_deref(),
             wall_ms: copy.wall_ms,
-        };
+        }
+    }
+
+    /// Its links and fragments; nothing if it is no HTML.
+    pub(crate) fn outlined(&self, copy: &StoredCopy) -> Option<Outlined> {
+        outlined(self.answer(copy))
+    }
+
+    pub(crate) fn visible(&self, copy: &StoredCopy) -> anyhow::Result<Visible> {
+        let answer = self.answer(copy);
         visible(answer).with_context(|| {
             format!(
                 "{}: no text; --raw prints its bytes",

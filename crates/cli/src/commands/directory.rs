@@ -173,31 +173,9 @@ impl Directory {
         Ok(shown(&self.store.url(page)?))
     }
 
-    /// What was last said of a page: its class, and class and detail as people read them. Both
-    /// empty for a page of which nothing was said.
+    /// What was last said of a page, as [`fate_of`] tells it.
     pub(crate) fn fate(&self, page: PageId) -> anyhow::Result<(String, String)> {
-        let mut outcome = self.store.outcome(page)?;
-        let (class, detail) = loop {
-            match outcome {
-                None => break self.store.refusal(page)?.unwrap_or_default(),
-                Some(said) if !said.facts.class.is_empty() => {
-                    break (said.facts.class, said.facts.detail);
-                }
-                // A page given back without a word: what was said before?
-                Some(silent) if silent.before == Position::default() => outcome = None,
-                Some(silent) => outcome = Some(self.store.outcome_at(silent.before)?),
-            }
-        };
-        let said = if detail.is_empty() || detail.starts_with(&class) {
-            if detail.is_empty() {
-                class.clone()
-            } else {
-                detail
-            }
-        } else {
-            format!("{class}: {detail}")
-        };
-        Ok((class, said))
+        fate_of(&self.store, page)
     }
 }
 
@@ -210,4 +188,31 @@ pub(crate) fn live(directory: &Path) -> Option<Value> {
         .unwrap_or_default();
     let text = fs::read_to_string(&path).ok().filter(|_| age <= LIVE_FOR)?;
     serde_json::from_str(&text).ok()
+}
+
+/// What was last said of a page: its class, and class and detail as people read them. Both
+/// empty for a page of which nothing was said.
+pub(crate) fn fate_of(store: &Store, page: PageId) -> anyhow::Result<(String, String)> {
+    let mut outcome = store.outcome(page)?;
+    let (class, detail) = loop {
+        match outcome {
+            None => break store.refusal(page)?.unwrap_or_default(),
+            Some(said) if !said.facts.class.is_empty() => {
+                break (said.facts.class, said.facts.detail);
+            }
+            // A page given back without a word: what was said before?
+            Some(silent) if silent.before == Position::default() => outcome = None,
+            Some(silent) => outcome = Some(store.outcome_at(silent.before)?),
+        }
+    };
+    let said = if detail.is_empty() || detail.starts_with(&class) {
+        if detail.is_empty() {
+            class.clone()
+        } else {
+            detail
+        }
+    } else {
+        format!("{class}: {detail}")
+    };
+    Ok((class, said))
 }

@@ -4,6 +4,7 @@ mod advise;
 mod audit;
 mod backtest;
 mod bonus;
+mod check;
 mod completions;
 mod copies;
 mod crawl;
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Check the links of a site: which are broken, and on which page and line they stand
+    Check(Box<check::Check>),
     /// Tell where a crawl stands, while it runs or after
     Status(status::Status),
     /// Compute again what a crawl has proven and certified, from its journal alone
@@ -116,6 +119,7 @@ impl Command {
         match self {
             Self::Demo(command) => command.run(output),
             Self::Crawl(command) => command.run(output),
+            Self::Check(command) => command.run(output),
             Self::Status(command) => command.run(output),
             Self::Audit(command) => command.run(output),
             Self::Why(command) => command.run(output),

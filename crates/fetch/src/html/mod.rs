@@ -14,6 +14,7 @@ mod elements;
 pub mod encoding;
 mod fingerprint;
 mod link;
+pub mod outline;
 mod page;
 mod plain;
 mod raw_links;

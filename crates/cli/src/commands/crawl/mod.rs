@@ -14,7 +14,7 @@ pub(crate) use asked::{Crawl, plan, seeds};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use turnstone_crawl::{Clock, Parts, Summary};
+use turnstone_crawl::{Clock, Parts, Round, Summary};
 use turnstone_fetch::urls::shown;
 use turnstone_fetch::{Client, Url};
 use turnstone_frontier::PageId;
@@ -44,6 +44,8 @@ impl Crawl {
                 clock_scale: self.clock_scale,
                 receivers,
                 listen: self.listen.asked()?,
+                again: false,
+                tries: None,
             },
             output,
         )?;
@@ -70,6 +72,10 @@ pub(crate) struct Order<'a> {
     pub(crate) receivers: Vec<turnstone_deliver::Receiver>,
     /// Where to show it while it runs.
     pub(crate) listen: Option<Listen>,
+    /// Whether every page known is asked for again, by a policy that hears rounds.
+    pub(crate) again: bool,
+    /// How patiently hosts are waited for that do not answer, if not as ever.
+    pub(crate) tries: Option<u32>,
 }
 
 /// Crawls, in a directory that is new or goes on, until a goal, a limit or a signal ends it, and leaves
@@ -85,12 +91,19 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         clock_scale,
         receivers,
         listen,
+        again,
+        tries,
     } = order;
     let asked = policy::asked(config)?;
     let seeds = seeds(config)?;
     tell_left_out(config, &seeds, output)?;
     let mut plan = plan(config, &seeds, asked.proves())?;
     let until = plan.until;
+    plan.tries = tries.unwrap_or(plan.tries);
+    plan.round = again.then(|| Round {
+        question: asked.name().to_owned(),
+        budget: u64::MAX,
+    });
     if config.contact.is_none() && hosts_file.is_none() {
         need_contact(&seeds)?;
     }
@@ -133,7 +146,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         let (ledger, opened) = Ledger::open(
             store,
             plan.terms(asked.name(), asked.to_string(), Past::All),
-            false,
+            again,
             clock.now(),
             |store| flips(store, &plan.scope),
             |store| asked.make(store).expect("it was made a moment ago"),

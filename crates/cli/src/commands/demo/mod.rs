@@ -82,6 +82,8 @@ impl Demo {
             clock_scale: 1,
             receivers: Vec::new(),
             listen: self.listen.asked()?,
+            again: false,
+            tries: None,
         };
         let (summary, until) = crawl::carry_out(order, output)?;
         let shown = Shown {

@@ -8,6 +8,7 @@
 //! | `refusals` | what cannot be crawled is said in one line |
 //! | `limits` | budgets bind exactly; a full disk is waited for |
 //! | `lists` | seeds and rules out of files and standard input |
+//! | `check` | links told apart: broken, blocked, moved; again and without asking |
 //! | `sitemaps` | pages that only sitemaps and feeds name come last, and prove nothing |
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
@@ -23,6 +24,7 @@
 #[path = "../../../../pagestore/tests/support/archive_tools.rs"]
 pub(crate) mod archive_tools;
 mod audit;
+mod check;
 mod crawler;
 mod delivering;
 mod dice;

@@ -236,7 +236,8 @@ impl World {
             print: ledger.fingerprint(at),
         });
         drop(process);
-        if self.dice.once_in(4) {
+        let restarted = self.dice.once_in(4);
+        if restarted {
             self.sure = self.disk.lose_power(&mut self.dice);
             self.forgotten += std::mem::take(&mut self.unsynced);
             // A machine may be back sooner than its hosts have rested.
@@ -257,6 +258,10 @@ impl World {
         }
         if self.dice.once_in(6) {
             self.machine.set_wall(&mut self.dice);
+            // Before anybody noted the clock since the start: only the wall clock is left to go by.
+            if restarted && self.machine.was_set_forward {
+                self.hosts.forgive();
+            }
         }
         was
     }
