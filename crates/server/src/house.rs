@@ -149,6 +149,12 @@ impl House {
         self.rooms.iter().find(|room| room.watch.name == name)
     }
 
+    /// How many look at once.
+    pub(crate) fn streams_open(&self) -> u32 {
+        let open = live::STREAMS_MAX - self.streams.available_permits();
+        u32::try_from(open).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn pictures(&self) -> Vec<Arc<Picture>> {
         self.rooms.iter().map(|room| room.watch.picture()).collect()
     }

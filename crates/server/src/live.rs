@@ -1,6 +1,6 @@
 //! Live updates as server-sent events: the changing part of a page, when there is another picture.
 //!
-//! A part is made once for all who look, however many. A reader gets at most one a second, and only one that
+//! A part is made once for all who look, however many. A reader gets at most one a second (fewer where many look), and only one that
 //! differs from the last; who reads slowly misses some, for what is kept is the newest picture and no queue. A
 //! stream ends after an hour, and the browser begins another.
 //!
@@ -25,8 +25,10 @@ use crate::picture::Picture;
 
 /// The most streams at once.
 pub const STREAMS_MAX: usize = 256;
-/// The least time between two parts.
+/// The least time between two parts, and how much longer for each that looks: many dashboards cost the crawl
+/// no more than a few.
 const APART: Duration = Duration::from_secs(1);
+const APART_EACH: Duration = Duration::from_millis(15);
 /// When a line is sent that means nothing, so that both sides know of each other.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How long a stream lives.
@@ -131,7 +133,7 @@ impl Reader {
             let mut wait = !first;
             loop {
                 if wait {
-                    tokio::time::sleep(APART).await;
+                    tokio::time::sleep(APART + APART_EACH * self.house.streams_open()).await;
                 }
                 wait = true;
                 let part = self.of.part(&self.house)?;

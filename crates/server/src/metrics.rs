@@ -12,7 +12,6 @@ use axum::extract::State as Shared;
 use axum::response::Response;
 
 use crate::house::House;
-use crate::live::STREAMS_MAX;
 use crate::picture::{Picture, State};
 
 /// The media type of OpenMetrics.
@@ -23,7 +22,6 @@ fn tell(house: &House) -> String {
     let pictures = house.pictures();
     crawls(&mut out, &pictures);
     let traffic = &house.traffic;
-    let streams = STREAMS_MAX - house.streams.available_permits();
     out.family(
         "turnstone_server_connections",
         "gauge",
@@ -35,7 +33,7 @@ fn tell(house: &House) -> String {
         "gauge",
         "Live updates under way.",
     );
-    out.sample("", &[], streams as f64);
+    out.sample("", &[], f64::from(house.streams_open()));
     out.family(
         "turnstone_server_accepted",
         "counter",

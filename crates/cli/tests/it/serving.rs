@@ -174,7 +174,17 @@ fn a_crawl_is_watched_and_ordered_and_decides_again_what_it_decided() {
         "{said}"
     );
     // From the journal alone every hand-out since the last plan is decided again.
-    done(folder.path(), "audit demo");
+    let audit = turnstone(folder.path(), "audit demo");
+    assert_eq!(
+        audit.code, 3,
+        "the goal is not proven: {}{}",
+        audit.out, audit.err
+    );
+    assert!(
+        audit.out.contains("every hand-out as it stands there"),
+        "{}",
+        audit.out
+    );
     let config = std::fs::read_to_string(folder.path().join("demo/turnstone.toml")).unwrap();
     assert!(
         config.contains("nobody-links-here") && config.contains("/dir0[2-9]/"),
