@@ -155,7 +155,7 @@ fn what_is_printed_as_json_is_what_the_schemas_say() {
     let origin = web.origin(0);
     for (number, command) in COMMANDS.iter().enumerate() {
         let command = command
-            .replace("ORIGIN", &origin)
+            .replace("ORIGIN", origin)
             .replace("LIVE", "--allow-private --delay 0s --clock-scale 1000");
         let ran = turnstone(here, &format!("{command} --json"));
         let printed = if [0, 3].contains(&ran.code) {
