@@ -119,13 +119,15 @@ fn refused(text: &str, what: &str, like: &str) -> String {
     format!("'{text}' is not {what}; give one like {like}")
 }
 
-/// A plain number, or per cent.
+/// A plain number, or per cent; with an exponent too, for programs write small numbers so.
 fn part_of(text: &str) -> Option<f64> {
-    match split(text) {
-        (Some(number), "") => Some(number),
-        (Some(number), "%") => Some(number / 100.0),
-        _ => None,
-    }
+    let text = text.trim();
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let number: f64 = number.replace('_', "").parse().ok()?;
+    number.is_finite().then_some(number / whole)
 }
 
 /// A number in units; a part of a unit is possible, a part of one is not.
@@ -195,7 +197,11 @@ mod tests {
             &[("0", 0.0), ("100%", 1.0), ("0.1", 0.1)],
             &["101%", "1.5"],
         );
-        check(real, &[("3", 3.0), ("85%", 0.85)], &nothing);
+        check(
+            real,
+            &[("3", 3.0), ("85%", 0.85), ("1e-06", 1e-6), ("-1", -1.0)],
+            &["", "%", "x", "NaN", "inf", "1.2.3"],
+        );
         check(
             count,
             &[

@@ -200,10 +200,7 @@ fn bad_input_is_told_in_one_line() {
     for (share, why) in [
         ("0", "--until-alive: must be above 0 and at most 1"),
         ("1.5", "--until-alive: must be above 0 and at most 1"),
-        (
-            "-1",
-            "'-1' is not a number or a share; give one like 0.85 or 85%",
-        ),
+        ("-1", "--until-alive: must be above 0 and at most 1"),
         (
             "NaN",
             "'NaN' is not a number or a share; give one like 0.85 or 85%",
