@@ -16,10 +16,7 @@
 //! a dead page is there after all. What went that way is a *doubt* until all is reckoned anew. At
 //! most the mass that left through the page is wrong, so what is claimed is lowered by that much.
 //!
-//! Where a stored page comes back with other links, RankMass corrects the account on the spot instead (see
-//! [`super::relink`]), up to what is *overdrawn*.
-//!
-//! Invariant: covered + residuals + lost + unseen = ONE + overdrawn, after every event. So covered − doubt is
+//! Invariant: covered + residuals + lost + unseen = ONE, after every event. So covered − doubt is
 //! a proven lower bound: paths only gain probability when links turn out dead, and no page that is
 //! open can take away what was covered. A page that is known and not stored keeps at least 1−d of
 //! its residual to itself: that gives the upper bound.
@@ -71,8 +68,6 @@ pub(super) struct Account {
     pub(super) held: u64,
     pub(super) shelved: u64,
     pub(super) doubt: u64,
-    /// What should have been taken back and was pushed on already: a part of the doubt.
-    pub(super) overdrawn: u64,
     pub(super) moments: Moments,
     pushes: u64,
     /// Whether no trusted page can be had.
@@ -99,7 +94,6 @@ impl Account {
             held: 0,
             shelved: 0,
             doubt: 0,
-            overdrawn: 0,
             moments: Moments::default(),
             pushes: 0,
             barren: false,
@@ -130,10 +124,8 @@ impl Account {
         }
         let early: u64 = self.early.values().sum();
         let dead_count = self.rules.gone == Gone::Count || self.barren;
-        let nowhere = self.lost.saturating_add(self.unseen);
-        // Where all is in doubt sums need not add up.
-        let residuals = (ONE + self.overdrawn).saturating_sub(self.covered.saturating_add(nowhere));
-        let mut open = residuals.saturating_sub(self.held + self.shelved + early);
+        let nowhere = self.lost + self.unseen;
+        let mut open = ONE - self.covered - nowhere - self.held - self.shelved - early;
         let mut stuck = nowhere;
         if dead_count {
             open += self.shelved;
@@ -258,7 +250,7 @@ impl Account {
     }
 
     #[inline]
-    pub(super) fn unseen_of(&self, page: PageId) -> u64 {
+    fn unseen_of(&self, page: PageId) -> u64 {
         if self.unseen_links.is_empty() {
             return 0;
         }
@@ -288,14 +280,6 @@ impl Account {
     /// So many links of the page that is told of next were not seen.
     pub(super) fn foretell(&mut self, page: PageId, links: u64) {
         self.foretold = Some((page, links));
-    }
-
-    /// How many links were not seen of a page that is told of next.
-    pub(super) fn foretold_of(&self, page: PageId) -> u64 {
-        match self.foretold {
-            Some((about, links)) if about == page => links,
-            _ => 0,
-        }
     }
 
     /// The page is stored.
@@ -371,7 +355,6 @@ impl Save for Account {
             self.held,
             self.shelved,
             self.doubt,
-            self.overdrawn,
             self.pushes,
         ];
         numbers.iter().try_for_each(|number| number.save(out))?;
@@ -397,7 +380,6 @@ impl Account {
         self.held = Restore::restore(from)?;
         self.shelved = Restore::restore(from)?;
         self.doubt = Restore::restore(from)?;
-        self.overdrawn = Restore::restore(from)?;
         self.pushes = Restore::restore(from)?;
         self.fates = Restore::restore(from)?;
         self.expanded = Restore::restore(from)?;

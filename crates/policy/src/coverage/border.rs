@@ -86,7 +86,7 @@ impl Account {
     /// All the mass that is accounted for here.
     pub(super) fn whole(&self) -> u128 {
         let border = self.border.as_ref();
-        border.map_or(u128::from(ONE + self.overdrawn), Border::whole)
+        border.map_or(u128::from(ONE), Border::whole)
     }
 
     /// The page is another shard's. Returns the trust in it, which is not endowed here.

@@ -25,7 +25,7 @@ use turnstone_frontier::{Links, PageId, Restore, Save};
 use super::account::Account;
 use super::bits::Bits;
 use super::pushed::Sent;
-use super::{Dangling, Gone, NEGLIGIBLE, Trust};
+use super::{Dangling, Gone, Trust};
 use crate::mass::ONE;
 
 /// A sweep costs this share of the stored pages, in events.
@@ -107,7 +107,7 @@ impl Account {
     /// Whether the account is behind what is known.
     pub(super) fn is_behind(&self) -> bool {
         let pending = self.rules.gone == Gone::Skip && self.fates.some_pending();
-        pending || self.must_reckon_anew()
+        pending || self.doubt > 0
     }
 
     /// Whether to catch up now. `idle`: nothing is left to ask for, and nothing is under way.
@@ -127,16 +127,16 @@ impl Account {
         };
         let rested = moments.rested(stored);
         let has_grown = stored * 4 > moments.stored * 5;
-        if self.must_reckon_anew() {
+        if self.doubt > 0 {
             let worth_it = hangs_on_it || self.doubt > DOUBT_MAX / 16;
             return idle && worth_it || rested && (hangs_on_it || self.doubt > DOUBT_MAX);
         }
         idle || has_grown || rested && hangs_on_it
     }
 
-    /// Whether catching up means to start anew: a little that is overdrawn can stay so.
+    /// Whether catching up means to start anew.
     pub(super) fn must_reckon_anew(&self) -> bool {
-        self.doubt > self.overdrawn || self.overdrawn > NEGLIGIBLE
+        self.doubt > 0
     }
 
     /// Corrects what stored pages have given. Returns by how much each residual must change, or
@@ -222,8 +222,7 @@ impl Account {
         self.expanded.fill(0);
         self.wholes.clear();
         (self.covered, self.lost, self.unseen) = (0, 0, 0);
-        (self.held, self.shelved) = (0, 0);
-        (self.doubt, self.overdrawn) = (0, 0);
+        (self.held, self.shelved, self.doubt) = (0, 0, 0);
         self.moments.spend(self.fates.stored_count(), ANEW_SWEEPS);
         let masses = self.alive.masses().iter().copied();
         let (known, early) = masses.partition(|(page, _)| page.index() < self.expanded.len());

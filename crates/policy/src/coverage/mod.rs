@@ -17,7 +17,6 @@ mod l_neighbor;
 mod outlook;
 mod pushed;
 mod rankmass;
-mod relink;
 mod surfer;
 mod trust;
 mod wide;

@@ -47,13 +47,6 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// By a page that pushed nothing.
-    pub(super) const NOTHING: Self = Self {
-        wholes: 0,
-        whole: 0,
-        rest: 0,
-    };
-
     pub(super) fn by(account: &Account, page: PageId) -> Self {
         let damping = account.rules.goal.damping;
         Self {

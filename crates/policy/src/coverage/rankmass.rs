@@ -21,8 +21,8 @@
 use std::io;
 
 use turnstone_frontier::{
-    Arrival, Arrived, Change, Coverage, Crossing, Event, Fault, Links, Masses, PageId, Place,
-    Policy, Proof, Ranking, Report, Restore, Save, Shard, Tick,
+    Arrival, Arrived, Coverage, Crossing, Event, Fault, Links, Masses, PageId, Place, Policy,
+    Proof, Ranking, Report, Restore, Save, Shard, Tick,
 };
 
 use super::account::{Account, Rules};
@@ -213,20 +213,16 @@ impl RankMass {
             self.pass_on(page, ranking);
         }
         let changes = self.account.sweep(links, |page| ranking.rank(page));
-        apply(changes.as_deref().unwrap_or_default(), ranking);
-        changes.is_some()
-    }
-
-    /// A stored page is told with other links: corrects what hangs on it.
-    fn relink(&mut self, page: PageId, found: &[PageId], links: &dyn Links, ranking: &mut Ranking) {
-        let changes = self
-            .account
-            .relink(page, found, links, |page| ranking.rank(page));
-        apply(&changes, ranking);
-        let moved: Vec<PageId> = changes.into_iter().map(|(page, _)| page).collect();
-        for page in moved {
-            self.pass_on(page, ranking);
+        for &(page, change) in changes.iter().flatten() {
+            let before = ranking.rank(page);
+            let after = before.wrapping_add_signed(change);
+            if after > before {
+                ranking.raise(page, after - before);
+            } else {
+                ranking.set(page, after);
+            }
         }
+        changes.is_some()
     }
 
     /// Starts from the trusted pages again; whatever fetched pages hold is pushed on.
@@ -332,19 +328,6 @@ fn best_with_mass(ranking: &Ranking) -> Option<(PageId, u64)> {
     ranking.best_queued().filter(|(_, mass)| *mass > 0)
 }
 
-/// Changes residuals.
-fn apply(changes: &[(PageId, i64)], ranking: &mut Ranking) {
-    for &(page, change) in changes {
-        let before = ranking.rank(page);
-        let after = before.wrapping_add_signed(change);
-        if after > before {
-            ranking.raise(page, after - before);
-        } else {
-            ranking.set(page, after);
-        }
-    }
-}
-
 /// Whether what parked pages hold is more than negligible.
 fn is_worth_it(ranking: &Ranking) -> bool {
     ranking.best_parked().is_some_and(|(_, parked)| {
@@ -366,18 +349,12 @@ impl Policy for RankMass {
             Event::Fetched {
                 page,
                 change,
-                links: found,
+                links,
             } => {
-                let mut change = change;
-                if change != Change::Unchanged && self.account.can_relink(page) {
-                    self.relink(page, found, links, ranking);
-                    // Nothing of its past is in doubt.
-                    change = Change::Unchanged;
-                }
                 let residual = ranking.take(page);
                 ranking.park(page);
                 self.account.store(page, change);
-                self.account.expand(page, residual, found, |link, mass| {
+                self.account.expand(page, residual, links, |link, mass| {
                     ranking.raise(link, mass);
                 });
             }

@@ -7,7 +7,7 @@ use turnstone_policy::Spec;
 use turnstone_policy::coverage::{self, CoveragePolicy, Goal, Gone, Trust};
 use turnstone_policy::mass::{Fraction, ONE, as_fraction};
 
-use crate::known_web::{Known, KnownCrawl, KnownWeb, Reply, Unknown};
+use crate::known_web::{Known, KnownCrawl, Reply, Unknown};
 use crate::web::{Web, web_with_trust};
 
 const SPECS: &[&str] = &[
@@ -60,14 +60,6 @@ fn reply(web: &Web, kinds: &[Kind], page: PageId, tries: usize) -> Reply {
             Reply::Page { links, unseen }
         }
         _ => Reply::Page { links, unseen: 0 },
-    }
-}
-
-/// How many links of a stored page nobody saw.
-fn unseen_of(web: &KnownWeb) -> impl Fn(PageId) -> u64 + '_ {
-    |page| match web.state(page) {
-        Known::Stored { unseen, .. } => *unseen,
-        _ => 0,
     }
 }
 
@@ -205,46 +197,6 @@ proptest! {
     }
 
     #[test]
-    fn a_page_with_other_links_is_corrected_where_it_is(
-        (web, trust) in web_with_trust(), kinds in kinds(),
-        later in prop::collection::vec((any::<prop::sample::Index>(), web_links(), 0u64..3), 1..6),
-    ) {
-        // Nothing is refused, cut or moved for good: nothing but links changes, and some pages are gone.
-        let kinds: Vec<Kind> = kinds.into_iter().filter(|kind| ![0, 2, 6].contains(&kind.kind)).collect();
-        prop_assume!(!kinds.is_empty());
-        for spec in ["rankmass", "rankmass:push=exact"] {
-            let mut crawl = crawl(policy(spec, &trust), (&web, &kinds), |_| Ok(()))?;
-            for (page, links, unseen) in &later {
-                let page = PageId::from_index(page.index(web.page_count()));
-                if !matches!(crawl.web.state(page), Known::Stored { .. }) {
-                    continue;
-                }
-                let links = links.iter().map(|link| PageId(link % web.page_count() as u32));
-                let mut links: Vec<PageId> = links.collect();
-                links.sort();
-                links.dedup();
-                crawl.reply(page, Reply::Page { links, unseen: *unseen }, false);
-                check(spec, &crawl, &trust)?;
-                let pages = || (0..web.page_count()).map(PageId::from_index);
-                let held = |page| crawl.scheduler.residual(page).unwrap();
-                if *unseen > 0 || pages().any(|page| crawl.web.ends_dead(page) && held(page) > 0) {
-                    continue;
-                }
-                let Some((worth, all)) = crawl.web.worth(&trust, goal().damping.number()) else {
-                    continue;
-                };
-                // All that is true is still known: nothing of what was covered fell into doubt.
-                let open: f64 = pages().map(|page| as_fraction(held(page)) * worth[page.index()]).sum();
-                let covered = as_fraction(crawl.coverage().guaranteed);
-                let known: Vec<u64> = pages().map(unseen_of(&crawl.web)).collect();
-                if known.iter().all(|unseen| *unseen == 0) {
-                    prop_assert!((covered + open - all).abs() < 1e-6, "{spec}: {covered} {open} {all}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn restored_at_any_answer_it_goes_on_alike(
         (web, trust) in web_with_trust(),
         kinds in kinds(),
@@ -272,7 +224,7 @@ proptest! {
                 })
             };
             let (undisturbed, killed) = (run(usize::MAX)?, run(kill_at)?);
-            prop_assert_eq!(&undisturbed.web.pages, &killed.web.pages, "{}", spec);
+            prop_assert_eq!(&undisturbed.web.0, &killed.web.0, "{}", spec);
             prop_assert_eq!(undisturbed.asked, killed.asked, "{}", spec);
             prop_assert_eq!(undisturbed.coverage(), killed.coverage(), "{}", spec);
         }

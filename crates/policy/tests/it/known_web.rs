@@ -35,23 +35,14 @@ pub(crate) enum Reply {
 
 /// Pages by number.
 #[derive(Clone, Debug)]
-pub(crate) struct KnownWeb {
-    /// What is known of each page.
-    pub(crate) pages: Vec<Known>,
-    /// By page: the links of the copy before the last.
-    pub(crate) before: Vec<Vec<PageId>>,
-}
+pub(crate) struct KnownWeb(pub(crate) Vec<Known>);
 
 impl Links for KnownWeb {
     fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
-        match &self.pages[page.index()] {
+        match &self.0[page.index()] {
             Known::Stored { links, .. } => links,
             other => panic!("links of page {page}, which is {other:?}"),
         }
-    }
-
-    fn old_links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
-        &self.before[page.index()]
     }
 }
 
@@ -65,21 +56,14 @@ pub(crate) enum Unknown {
 }
 
 impl KnownWeb {
-    pub(crate) fn new(pages: usize) -> Self {
-        Self {
-            pages: vec![Known::Open; pages],
-            before: vec![Vec::new(); pages],
-        }
-    }
-
     pub(crate) fn state(&self, page: PageId) -> &Known {
-        &self.pages[page.index()]
+        &self.0[page.index()]
     }
 
     /// The end of a chain of redirects; none where it is dead and does not count.
     fn end(&self, page: PageId, gone: Gone) -> Option<PageId> {
         let mut end = page;
-        for _ in 0..=self.pages.len() {
+        for _ in 0..=self.0.len() {
             match *self.state(end) {
                 Known::Moved(to) => end = to,
                 Known::Dead if gone == Gone::Skip => return None,
@@ -109,8 +93,8 @@ impl KnownWeb {
     /// What each page links to, one page more for what lies outside, and where the surfer starts.
     /// None if no trusted page can be had.
     fn graph(&self, trust: &Trust, gone: Gone, open: Unknown, unseen: Unknown) -> Option<Graph> {
-        let outside = self.pages.len();
-        let stored = (0..outside).find(|index| matches!(self.pages[*index], Known::Stored { .. }));
+        let outside = self.0.len();
+        let stored = (0..outside).find(|index| matches!(self.0[*index], Known::Stored { .. }));
         let back = stored.unwrap_or(outside);
         let target = |unknown| {
             if unknown == Unknown::Back {
@@ -120,7 +104,7 @@ impl KnownWeb {
             }
         };
         let mut links: Vec<Vec<(usize, f64)>> = vec![Vec::new(); outside + 1];
-        for (index, known) in self.pages.iter().enumerate() {
+        for (index, known) in self.0.iter().enumerate() {
             match known {
                 Known::Stored {
                     links: own,
@@ -161,7 +145,7 @@ impl KnownWeb {
             return 0.0;
         };
         let ranks = graph.ranks(damping, leak);
-        let pages = self.pages.iter().zip(ranks);
+        let pages = self.0.iter().zip(ranks);
         pages
             .filter(|(known, _)| matches!(known, Known::Stored { .. }))
             .map(|(_, rank)| rank)
@@ -172,7 +156,7 @@ impl KnownWeb {
     /// that is not stored; and that for one who starts where all start.
     pub(crate) fn worth(&self, trust: &Trust, damping: f64) -> Option<(Vec<f64>, f64)> {
         let graph = self.graph(trust, Gone::Skip, Unknown::Away, Unknown::Away)?;
-        let is_stored = |index: usize| matches!(self.pages.get(index), Some(Known::Stored { .. }));
+        let is_stored = |index: usize| matches!(self.0.get(index), Some(Known::Stored { .. }));
         let mut worth = vec![0.0; graph.links.len()];
         let mut from_start = 0.0;
         for _ in 0..ITERATIONS {
@@ -190,7 +174,7 @@ impl KnownWeb {
             worth = next;
             from_start = graph.start.iter().zip(&worth).map(|(s, w)| s * w).sum();
         }
-        for (index, known) in self.pages.iter().enumerate() {
+        for (index, known) in self.0.iter().enumerate() {
             if let Known::Moved(_) = known {
                 let end = self.end(PageId::from_index(index), Gone::Count);
                 worth[index] = worth[end.expect("dead pages count").index()];
@@ -240,7 +224,7 @@ impl<P: Policy> KnownCrawl<P> {
     pub(crate) fn start(policy: P, pages: usize) -> Self {
         let mut crawl = Self {
             scheduler: Scheduler::new(policy, Politeness::OFF),
-            web: KnownWeb::new(pages),
+            web: KnownWeb(vec![Known::Open; pages]),
             asked: 0,
             now: Tick(0),
         };
@@ -300,10 +284,7 @@ impl<P: Policy> KnownCrawl<P> {
                         links: unseen,
                     });
                 }
-                if let Known::Stored { links, .. } = before {
-                    self.web.before[page.index()] = links;
-                }
-                self.web.pages[page.index()] = known;
+                self.web.0[page.index()] = known;
                 self.tell(&Event::Fetched {
                     page,
                     change,
@@ -312,7 +293,7 @@ impl<P: Policy> KnownCrawl<P> {
             }
             Reply::Gone | Reply::Refused => {
                 if !matches!(before, Known::Stored { .. }) {
-                    self.web.pages[page.index()] = Known::Dead;
+                    self.web.0[page.index()] = Known::Dead;
                 }
                 let fault = match reply {
                     Reply::Gone => Fault::Gone,
@@ -326,9 +307,9 @@ impl<P: Policy> KnownCrawl<P> {
             }),
             Reply::Moved(to) => {
                 if !self.web.closes_a_circle(page, to) {
-                    self.web.pages[page.index()] = Known::Moved(to);
+                    self.web.0[page.index()] = Known::Moved(to);
                 } else if !matches!(before, Known::Stored { .. }) {
-                    self.web.pages[page.index()] = Known::Dead;
+                    self.web.0[page.index()] = Known::Dead;
                 }
                 self.tell(&Event::Moved { page, to });
             }

@@ -128,7 +128,7 @@ impl Cluster {
             shards,
             owners: owners.to_vec(),
             queues: vec![vec![VecDeque::new(); count]; count],
-            web: KnownWeb::new(pages),
+            web: KnownWeb(vec![Known::Open; pages]),
             tries: vec![0; pages],
             asked: 0,
         }
@@ -174,10 +174,10 @@ impl Cluster {
                     change: Change::New,
                     links: &numbers,
                 });
-                self.web.pages[whole.index()] = Known::Stored { links, unseen };
+                self.web.0[whole.index()] = Known::Stored { links, unseen };
             }
             Reply::Gone | Reply::Refused => {
-                self.web.pages[whole.index()] = Known::Dead;
+                self.web.0[whole.index()] = Known::Dead;
                 let fault = Fault::Gone;
                 self.shards[me].tell(&Event::Failed { page, fault });
             }
@@ -189,7 +189,7 @@ impl Cluster {
                 let away = self.owners[to.index()] != me;
                 let number = self.shards[me].know(to, away);
                 self.shards[me].tell(&Event::Moved { page, to: number });
-                self.web.pages[whole.index()] = Known::Moved(to);
+                self.web.0[whole.index()] = Known::Moved(to);
                 self.break_circles(whole);
             }
         }
@@ -199,13 +199,13 @@ impl Cluster {
     /// A circle of redirects has a dead end, in whichever shard that is found out.
     fn break_circles(&mut self, page: PageId) {
         let mut at = page;
-        for _ in 0..=self.web.pages.len() {
+        for _ in 0..=self.web.0.len() {
             match *self.web.state(at) {
                 Known::Moved(to) => at = to,
                 _ => return,
             }
         }
-        self.web.pages[page.index()] = Known::Dead;
+        self.web.0[page.index()] = Known::Dead;
     }
 
     /// Sends everything that pages elsewhere hold, and all news of the dead.
