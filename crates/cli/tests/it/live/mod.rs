@@ -10,6 +10,7 @@
 //! | `lists` | seeds and rules out of files and standard input |
 //! | `check` | links told apart: broken, blocked, moved; again and without asking |
 //! | `sitemaps` | pages that only sitemaps and feeds name come last, and prove nothing |
+//! | `traps` | generators with fresh text are left, odd names are fetched |
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
 //! | `shards` | a crawl cut into shards in one process, killed again and again |
@@ -44,4 +45,5 @@ mod sitemaps;
 mod survey;
 mod telling;
 mod town;
+mod traps;
 mod walls;
