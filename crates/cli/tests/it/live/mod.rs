@@ -9,6 +9,7 @@
 //! | `limits` | budgets bind exactly; a full disk is waited for |
 //! | `lists` | seeds and rules out of files and standard input |
 //! | `check` | links told apart: broken, blocked, moved; again and without asking |
+//! | `scope` | what belongs to a crawl changes between two runs |
 //! | `sitemaps` | pages that only sitemaps and feeds name come last, and prove nothing |
 //! | `traps` | generators with fresh text are left, odd names are fetched |
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
@@ -40,6 +41,7 @@ mod refusals;
 mod reuse;
 mod same_as_lab;
 mod scarce;
+mod scope;
 mod shards;
 mod sitemaps;
 mod survey;
