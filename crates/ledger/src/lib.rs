@@ -39,7 +39,7 @@ pub use exchange::{CrossError, cut};
 pub use joint::{Joint, Standing};
 pub use ledger::{Folded, Ledger, LedgerError, Opened, adopt};
 pub use notes::{CoverageNote, STOP_NOTE, SliceNote};
-pub use scope::{Flips, flips};
+pub use scope::{Flips, flips, rescope};
 pub use seeds::sow;
 pub use slice::{DAY_MS, Pace, Slice};
 pub use spending::Spending;

@@ -6,10 +6,12 @@
 //!
 //! Cost: one look at every known URL, only when the scope changed.
 
-use turnstone_frontier::PageId;
-use turnstone_pagestore::{Store, StoreError};
+use turnstone_frontier::{PageId, Tick};
+use turnstone_pagestore::{Entry, Links, Store, StoreError};
 use turnstone_urls::Url;
 use turnstone_urls::scope::Scope;
+
+use crate::terms::Terms;
 
 /// The pages that change sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,4 +41,31 @@ pub fn flips(store: &Store, scope: &Scope) -> Result<Flips, StoreError> {
         }
     }
     Ok(flips)
+}
+
+/// Gives the plan in force another scope, as the next plan, without asking anybody. Nothing if there is no plan, or
+/// a newer release wrote it.
+pub fn rescope(store: &mut Store, scope: &Scope, tick: Tick) -> Result<Option<Flips>, StoreError> {
+    let Some(before) = store.index().plan().cloned() else {
+        return Ok(None);
+    };
+    let Some(terms) = Terms::read(&before) else {
+        return Ok(None);
+    };
+    let flips = flips(store, scope)?;
+    let terms = Terms {
+        scope: scope.to_string(),
+        ..terms
+    };
+    let entry = Entry::Plan {
+        question: &terms.question,
+        policy: &terms.policy,
+        seeds: before.seeds,
+        text: &terms.text(),
+        inside: Links::Ids(&flips.inside),
+        outside: Links::Ids(&flips.outside),
+    };
+    let tick = tick.max(store.index().latest());
+    store.append(tick, &entry);
+    Ok(Some(flips))
 }

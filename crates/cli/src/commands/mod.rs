@@ -28,6 +28,7 @@ mod rank;
 mod refresh;
 mod report;
 mod revive;
+mod scope;
 mod serve;
 mod serve_web;
 mod shards;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Crawl(Box<crawl::Crawl>),
     /// Check the links of a site: which are broken, and on which page and line they stand
     Check(Box<check::Check>),
+    /// Tell what belongs to a crawl, or change it: rules are added to those there are
+    Scope(scope::Scope),
     /// Tell where a crawl stands, while it runs or after
     Status(status::Status),
     /// Compute again what a crawl has proven and certified, from its journal alone
@@ -120,6 +123,7 @@ impl Command {
             Self::Demo(command) => command.run(output),
             Self::Crawl(command) => command.run(output),
             Self::Check(command) => command.run(output),
+            Self::Scope(command) => command.run(output),
             Self::Status(command) => command.run(output),
             Self::Audit(command) => command.run(output),
             Self::Why(command) => command.run(output),

@@ -54,6 +54,33 @@ fn p1_urls_that_lead_nowhere() {
             "trap: escaped again and again",
         ),
         ("http://h.example/?u=%252f", "ok"),
+        // Names of files: `%ce`, `%25ce`, `%2525ce`.
+        ("http://h.example/%25ce.html", "ok"),
+        ("http://h.example/%2525ce.html", "ok"),
+        ("http://h.example/%252525ce.html", "ok"),
+        (
+            "http://h.example/%25252525ce.html",
+            "trap: escaped again and again",
+        ),
+        (
+            "http://h.example/a%2Fa%2fa%2F",
+            "trap: path segments repeat in a row",
+        ),
+        ("http://h.example/a%2Fb", "ok"),
+        ("http://h.example/save/http://other.example//x", "ok"),
+        (
+            "http://h.example/a//////b",
+            "trap: empty path segments again and again",
+        ),
+        (
+            "http://h.example/w/index.php?title=A&diff=12&oldid=11",
+            "facet: a version, a difference or a form of a wiki",
+        ),
+        (
+            "http://h.example/w/index.php?title=A&action=edit",
+            "facet: a version, a difference or a form of a wiki",
+        ),
+        ("http://h.example/w/index.php?title=A&action=view", "ok"),
         (
             "http://h.example/login?next=%2Flogin%3Fnext%3D%252Flogin",
             "trap: holds its own address again and again",

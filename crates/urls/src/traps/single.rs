@@ -26,8 +26,12 @@ pub struct TrapOptions {
     pub path_segments_max: usize,
     /// The same query parameter with the same value may occur up to this often.
     pub same_param_max: usize,
-    /// Layers of percent-encoding.
+    /// Layers of percent-encoding in a query.
     pub escape_layers_max: usize,
+    /// The same in a path: a file may be called `%25ce`, and links escape its name once more.
+    pub path_escape_layers_max: usize,
+    /// Most path segments that are empty.
+    pub empty_segments_max: usize,
     /// How many years ahead a calendar may go.
     pub years_ahead_max: i64,
     /// The first year a calendar may show.
@@ -46,6 +50,8 @@ impl Default for TrapOptions {
             path_segments_max: 20,
             same_param_max: 2,
             escape_layers_max: 2,
+            path_escape_layers_max: 4,
+            empty_segments_max: 3,
             years_ahead_max: 2,
             year_min: 1970,
             page_max: 5000,
@@ -91,7 +97,7 @@ pub struct Finding {
 /// Looks at one URL. `None` means nothing odd. The worst finding wins: trap, session, facet,
 /// tracking.
 pub fn judge(url: &Url, now_s: u64, options: &TrapOptions) -> Option<Finding> {
-    let segments: Vec<&str> = url.path().split('/').filter(|s| !s.is_empty()).collect();
+    let segments: Vec<&str> = segments_of(url.path()).filter(|s| !s.is_empty()).collect();
     let params: Vec<(&str, &str)> = match url.query() {
         Some(query) => query
             .split('&')
@@ -131,6 +137,11 @@ fn trap_rule(
     if segments.len() > options.path_segments_max {
         return Some("too many path segments");
     }
+    // The first is before the path, the last behind it.
+    let empty = segments_of(url.path()).filter(|s| s.is_empty()).count();
+    if empty > options.empty_segments_max + 2 {
+        return Some("empty path segments again and again");
+    }
     if has_repeated_run(segments, options) {
         return Some("path segments repeat in a row");
     }
@@ -140,7 +151,9 @@ fn trap_rule(
     {
         return Some("the same parameter again and again");
     }
-    if escape_layers(url.as_str()) > options.escape_layers_max {
+    if escape_layers(url.path()) > options.path_escape_layers_max
+        || escape_layers(url.query().unwrap_or_default()) > options.escape_layers_max
+    {
         return Some("escaped again and again");
     }
     if holds_itself(url) {
@@ -156,6 +169,30 @@ fn trap_rule(
         return Some("calendar too far from today");
     }
     None
+}
+
+/// The segments of a path, those between escaped slashes too: to some servers they are the same.
+fn segments_of(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(path);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let bytes = text.as_bytes();
+        let is_slash = |at: usize| {
+            bytes[at] == b'/'
+                || bytes[at] == b'%'
+                    && bytes[at + 1..]
+                        .get(..2)
+                        .is_some_and(|it| it.eq_ignore_ascii_case(b"2f"))
+        };
+        match (0..bytes.len()).find(|at| is_slash(*at)) {
+            None => rest.take(),
+            Some(at) => {
+                let width = if bytes[at] == b'/' { 1 } else { 3 };
+                rest = Some(&text[at + width..]);
+                Some(&text[..at])
+            }
+        }
+    })
 }
 
 /// Whether a run of segments follows itself too often: `/a/b/a/b/a/b`.
@@ -339,12 +376,24 @@ fn facet_rule(
         "output",
         "tmpl",
     ];
+    const WIKI_VERSIONS: [&str; 5] = ["diff", "oldid", "rev", "rev2", "veaction"];
+    const WIKI_ACTIONS: [&str; 8] = [
+        "edit", "history", "info", "diff", "delete", "protect", "submit", "rollback",
+    ];
     const VERSION_VIEWS: [&str; 8] = [
         "blame", "raw", "commit", "commits", "blob", "tree", "diff", "annotate",
     ];
     let is = |name: &str, list: &[&str]| list.iter().any(|n| name.eq_ignore_ascii_case(n));
     if params.iter().any(|(name, _)| is(name, &VARIANTS)) {
         return Some("another view of a page");
+    }
+    // Wikis: every version of every page, and what differs between any two.
+    let views_old = |(name, value): &(&str, &str)| {
+        is(name, &WIKI_VERSIONS) && !value.is_empty()
+            || name.eq_ignore_ascii_case("action") && is(value, &WIKI_ACTIONS)
+    };
+    if params.iter().any(views_old) {
+        return Some("a version, a difference or a form of a wiki");
     }
     // The folder listings of web servers: `?C=M;O=D`.
     if params.iter().any(|(name, value)| {

@@ -9,7 +9,9 @@
 //! | `limits` | budgets bind exactly; a full disk is waited for |
 //! | `lists` | seeds and rules out of files and standard input |
 //! | `check` | links told apart: broken, blocked, moved; again and without asking |
+//! | `scope` | what belongs to a crawl changes between two runs |
 //! | `sitemaps` | pages that only sitemaps and feeds name come last, and prove nothing |
+//! | `traps` | generators with fresh text are left, odd names are fetched |
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
 //! | `shards` | a crawl cut into shards in one process, killed again and again |
@@ -40,10 +42,12 @@ mod refusals;
 mod reuse;
 mod same_as_lab;
 mod scarce;
+mod scope;
 mod shards;
 mod sitemaps;
 mod survey;
 mod telling;
 mod town;
+mod traps;
 mod walls;
 mod who_asks;
