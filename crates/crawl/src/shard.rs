@@ -29,11 +29,12 @@ use crate::run::{Crawl, CrawlError};
 
 /// Less than this is not worth a transfer: about 10⁻⁹ of all mass.
 const SENT_MIN: u128 = (Coverage::ONE >> 30) as u128;
-/// How long mass is gathered before it is sent, while there is other work; so many pages that hold some make it a
-/// millisecond longer, for each is looked at.
-const GATHER_MS: u64 = 100;
+/// How long mass is gathered before it is sent, while there is other work, or for so many fetches; so many pages
+/// that hold some make it a millisecond longer, for each is looked at.
+const GATHER_MS: u64 = 1_000;
+const GATHER_FETCHES: u64 = 64;
 const GATHER_PAGES: usize = 100;
-/// What is worth less than one of so many parts of the level is gathered longer.
+/// What is less than one of so many parts of what pages are worth that are asked for now is gathered longer.
 const SMALL_SHARE: u64 = 10;
 /// How long that is.
 const GATHER_SMALL_MS: u64 = 10_000;
@@ -47,6 +48,8 @@ pub(crate) struct Member {
     /// When mass was last sent, and when all of it.
     sent: Tick,
     sent_all: Tick,
+    /// How many fetches there were then.
+    sent_fetches: u64,
     /// What others are told that is no transfer, by shard.
     pub(crate) letters: Vec<(usize, Report)>,
     /// Who is where, if hosts at one address are asked as one.
@@ -216,6 +219,7 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
             joint: joint.clone(),
             sent: Tick(0),
             sent_all: Tick(0),
+            sent_fetches: 0,
             letters: Vec::new(),
             places: places.clone(),
             time: times[index],
@@ -365,8 +369,10 @@ impl<P: Policy> Asker<P> {
             && let Some(least) = self.worth_sending(done)
         {
             self.ledger.send(self.now, least)?;
+            let fetches = self.ledger.index().tally().fetches;
             if let Some(member) = &mut self.member {
                 member.sent = self.now;
+                member.sent_fetches = fetches;
                 if least == 0 {
                     member.sent_all = self.now;
                 }
@@ -390,9 +396,13 @@ impl<P: Policy> Asker<P> {
             return Some(0);
         }
         let pages = self.ledger.scheduler().ranking().away().size_hint().0;
-        let gather = GATHER_MS + (pages / GATHER_PAGES) as u64;
-        let due = member.sent.plus(gather) <= self.now;
-        due.then(|| (member.joint().level() / SMALL_SHARE).max(1))
+        let longer = (pages / GATHER_PAGES) as u64;
+        let fetches = self.ledger.index().tally().fetches - member.sent_fetches;
+        let due = match fetches {
+            0..GATHER_FETCHES => member.sent.plus(GATHER_MS + longer) <= self.now,
+            _ => member.sent.plus(longer) <= self.now,
+        };
+        due.then(|| (member.joint().worth() / SMALL_SHARE).max(1))
     }
 
     fn has_to_send(&self) -> bool {

@@ -23,6 +23,9 @@ use crate::budgets::{Allowance, Budget, Spent, Stop};
 /// The share of the best page's rank below which a shard rests while connections are short: one of so many.
 pub(crate) const LEVEL_SHARE: u64 = 2;
 
+/// About so many pages of a shard say what its pages are worth.
+const LAST_PAGES: u64 = 16;
+
 /// Where one shard stands.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
@@ -49,6 +52,8 @@ pub struct Joint {
     stop: Option<Stop>,
     /// The most pages that all have under way.
     connections: u64,
+    /// By shard: what pages are worth that are asked for now, the last ones counting most.
+    asked_for: Vec<u64>,
 }
 
 impl Joint {
@@ -58,6 +63,7 @@ impl Joint {
             standings: vec![None; shards],
             stop: None,
             connections: connections.max(shards) as u64,
+            asked_for: vec![0; shards],
         }
     }
 
@@ -83,7 +89,24 @@ impl Joint {
         {
             return Allowance::Wait;
         }
-        self.allow(shard, own, |all| budget.page(all))
+        let allowed = self.allow(shard, own, |all| budget.page(all));
+        if let (Some(best), Allowance::Send { .. }) = (best, allowed) {
+            let worth = &mut self.asked_for[shard];
+            *worth = match *worth {
+                0 => best,
+                before => before - before / LAST_PAGES + best / LAST_PAGES,
+            };
+        }
+        allowed
+    }
+
+    /// What a page is worth that is asked for now, on average over the shards that ask.
+    pub fn worth(&self) -> u64 {
+        let asking = self.asked_for.iter().filter(|worth| **worth > 0);
+        let (sum, count) = asking.fold((0u128, 0u128), |(sum, count), worth| {
+            (sum + u128::from(*worth), count + 1)
+        });
+        u64::try_from(sum / count.max(1)).unwrap_or(u64::MAX)
     }
 
     /// What the best page is worth that any shard could ask for.
@@ -362,6 +385,36 @@ mod tests {
         // Who has nothing to ask for is in nobody's way.
         assert!(ask(0, 6, None));
         assert!(ask(1, 0, Some(1)));
+    }
+
+    #[test]
+    fn what_pages_are_worth_follows_what_is_asked_for() {
+        let mut joint = Joint::new(3, 8);
+        for shard in 0..3 {
+            joint.state(shard, Standing::default());
+        }
+        let budget = Budget {
+            until: Until::default(),
+            body_bytes_max: 1,
+        };
+        assert_eq!(joint.worth(), 0, "nothing was asked for");
+        let mut ask = |shard, best| joint.page(shard, Spent::default(), Some(best), &budget);
+        ask(0, 1 << 40);
+        ask(1, 1 << 20);
+        assert_eq!(
+            joint.worth(),
+            ((1 << 40) + (1 << 20)) / 2,
+            "the third asks for nothing"
+        );
+        let mut ask = |shard, best| joint.page(shard, Spent::default(), Some(best), &budget);
+        for _ in 0..400 {
+            ask(0, 1 << 20);
+        }
+        assert!(
+            (1 << 19..1 << 21).contains(&joint.worth()),
+            "{}",
+            joint.worth()
+        );
     }
 
     #[test]
