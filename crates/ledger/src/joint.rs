@@ -35,6 +35,8 @@ pub struct Standing {
     pub masses: Masses,
     /// What the best page is worth that it could ask for now, as it last said.
     pub best: Option<u64>,
+    /// It has nothing to ask for and nothing under way.
+    pub done: bool,
     /// It has nothing to ask for, nothing under way and nothing to send.
     pub idle: bool,
     /// What it has left is at hosts that do not answer.
@@ -98,6 +100,13 @@ impl Joint {
             };
         }
         allowed
+    }
+
+    /// Whether nobody but this shard has anything to ask for.
+    pub fn others_done(&self, shard: usize) -> bool {
+        let others = self.standings.iter().enumerate();
+        let mut others = others.filter(|(other, _)| *other != shard);
+        others.all(|(_, standing)| standing.as_ref().is_some_and(|it| it.done))
     }
 
     /// What a page is worth that is asked for now, on average over the shards that ask.
@@ -398,6 +407,15 @@ mod tests {
             body_bytes_max: 1,
         };
         assert_eq!(joint.worth(), 0, "nothing was asked for");
+        assert!(!joint.others_done(0));
+        for (shard, done) in [(0, false), (1, true), (2, true)] {
+            let standing = Standing {
+                done,
+                ..Standing::default()
+            };
+            joint.state(shard, standing);
+        }
+        assert!(joint.others_done(0) && !joint.others_done(1));
         let mut ask = |shard, best| joint.page(shard, Spent::default(), Some(best), &budget);
         ask(0, 1 << 40);
         ask(1, 1 << 20);
