@@ -32,13 +32,13 @@ const SENT_MIN: u128 = (Coverage::ONE >> 30) as u128;
 /// How long mass is gathered before it is sent, while there is other work, or for so many fetches; so many pages
 /// that hold some make it a millisecond longer, for each is looked at.
 const GATHER_MS: u64 = 1_000;
-const GATHER_FETCHES: u64 = 64;
+const GATHER_FETCHES: u64 = 32;
 const GATHER_PAGES: usize = 100;
 /// What is less than one of so many parts of what pages are worth that are asked for now is gathered longer.
-const SMALL_SHARE: u64 = 10;
+const SMALL_SHARE: u64 = 30;
 /// How long that is, or for how many fetches.
 const GATHER_SMALL_MS: u64 = 10_000;
-const GATHER_SMALL_FETCHES: u64 = 640;
+const GATHER_SMALL_FETCHES: u64 = 320;
 /// When a shard that waits for what others are allowed asks again.
 const ASK_AGAIN_MS: u64 = 20;
 
