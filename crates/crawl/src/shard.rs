@@ -29,14 +29,16 @@ use crate::run::{Crawl, CrawlError};
 
 /// Less than this is not worth a transfer: about 10⁻⁹ of all mass.
 const SENT_MIN: u128 = (Coverage::ONE >> 30) as u128;
-/// How long mass is gathered before it is sent, while there is other work; so many pages that hold some make it a
-/// millisecond longer, for each is looked at.
-const GATHER_MS: u64 = 100;
+/// How long mass is gathered before it is sent, while there is other work, or for so many fetches; so many pages
+/// that hold some make it a millisecond longer, for each is looked at.
+const GATHER_MS: u64 = 1_000;
+const GATHER_FETCHES: u64 = 32;
 const GATHER_PAGES: usize = 100;
-/// What is worth less than one of so many parts of the level is gathered longer.
-const SMALL_SHARE: u64 = 10;
-/// How long that is.
+/// What is less than one of so many parts of what pages are worth that are asked for now is gathered longer.
+const SMALL_SHARE: u64 = 30;
+/// How long that is, or for how many fetches.
 const GATHER_SMALL_MS: u64 = 10_000;
+const GATHER_SMALL_FETCHES: u64 = 320;
 /// When a shard that waits for what others are allowed asks again.
 const ASK_AGAIN_MS: u64 = 20;
 
@@ -47,6 +49,9 @@ pub(crate) struct Member {
     /// When mass was last sent, and when all of it.
     sent: Tick,
     sent_all: Tick,
+    /// How many fetches there were then, and then.
+    sent_fetches: u64,
+    sent_all_fetches: u64,
     /// What others are told that is no transfer, by shard.
     pub(crate) letters: Vec<(usize, Report)>,
     /// Who is where, if hosts at one address are asked as one.
@@ -216,6 +221,8 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
             joint: joint.clone(),
             sent: Tick(0),
             sent_all: Tick(0),
+            sent_fetches: 0,
+            sent_all_fetches: 0,
             letters: Vec::new(),
             places: places.clone(),
             time: times[index],
@@ -365,14 +372,17 @@ impl<P: Policy> Asker<P> {
             && let Some(least) = self.worth_sending(done)
         {
             self.ledger.send(self.now, least)?;
+            let fetches = self.ledger.index().tally().fetches;
             if let Some(member) = &mut self.member {
                 member.sent = self.now;
+                member.sent_fetches = fetches;
                 if least == 0 {
                     member.sent_all = self.now;
+                    member.sent_all_fetches = fetches;
                 }
             }
         }
-        self.stand(done && !self.has_to_send(), unreachable);
+        self.stand(done, unreachable);
         if let Some(member) = &self.member {
             let mut joint = member.joint();
             if let Some(why) = joint.exhausted() {
@@ -386,13 +396,28 @@ impl<P: Policy> Asker<P> {
     /// What a page must hold to be sent now, if it is time to send.
     fn worth_sending(&self, done: bool) -> Option<u64> {
         let member = self.member.as_ref()?;
-        if done || member.sent_all.plus(GATHER_SMALL_MS) <= self.now {
+        let fetches = self.ledger.index().tally().fetches;
+        let passed = |since: Tick, ms: u64| since.plus(ms) <= self.now;
+        let all = if done {
+            // What goes round between those who are done need not be gathered once all are.
+            passed(member.sent_all, GATHER_MS) || member.joint().others_done(member.shard)
+        } else {
+            passed(member.sent_all, GATHER_SMALL_MS)
+                || fetches - member.sent_all_fetches >= GATHER_SMALL_FETCHES
+        };
+        if all {
             return Some(0);
         }
         let pages = self.ledger.scheduler().ranking().away().size_hint().0;
-        let gather = GATHER_MS + (pages / GATHER_PAGES) as u64;
-        let due = member.sent.plus(gather) <= self.now;
-        due.then(|| (member.joint().level() / SMALL_SHARE).max(1))
+        let longer = (pages / GATHER_PAGES) as u64;
+        let many = fetches - member.sent_fetches >= GATHER_FETCHES;
+        let wait = if many || done {
+            longer
+        } else {
+            GATHER_MS + longer
+        };
+        let due = passed(member.sent, wait);
+        due.then(|| (member.joint().worth() / SMALL_SHARE).max(1))
     }
 
     fn has_to_send(&self) -> bool {
@@ -401,7 +426,8 @@ impl<P: Policy> Asker<P> {
     }
 
     /// Says where this shard stands.
-    fn stand(&mut self, idle: bool, unreachable: bool) {
+    fn stand(&mut self, done: bool, unreachable: bool) {
+        let idle = done && !self.has_to_send();
         let best = self.ledger.best_ready(self.now);
         let (Some(member), Some(crossings)) = (&self.member, self.ledger.crossings()) else {
             return;
@@ -413,6 +439,7 @@ impl<P: Policy> Asker<P> {
             spent: self.spent(),
             masses: self.ledger.masses().unwrap_or_default(),
             best,
+            done,
             idle,
             unreachable,
             sent: others.clone().map(sent).collect(),

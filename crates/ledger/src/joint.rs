@@ -23,6 +23,9 @@ use crate::budgets::{Allowance, Budget, Spent, Stop};
 /// The share of the best page's rank below which a shard rests while connections are short: one of so many.
 pub(crate) const LEVEL_SHARE: u64 = 2;
 
+/// About so many pages say what pages are worth.
+const LAST_PAGES: u64 = 64;
+
 /// Where one shard stands.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
@@ -32,6 +35,8 @@ pub struct Standing {
     pub masses: Masses,
     /// What the best page is worth that it could ask for now, as it last said.
     pub best: Option<u64>,
+    /// It has nothing to ask for and nothing under way.
+    pub done: bool,
     /// It has nothing to ask for, nothing under way and nothing to send.
     pub idle: bool,
     /// What it has left is at hosts that do not answer.
@@ -49,6 +54,8 @@ pub struct Joint {
     stop: Option<Stop>,
     /// The most pages that all have under way.
     connections: u64,
+    /// What pages are worth that are asked for now, whichever shard asks: the last ones count most.
+    worth: u64,
 }
 
 impl Joint {
@@ -58,6 +65,7 @@ impl Joint {
             standings: vec![None; shards],
             stop: None,
             connections: connections.max(shards) as u64,
+            worth: 0,
         }
     }
 
@@ -83,7 +91,26 @@ impl Joint {
         {
             return Allowance::Wait;
         }
-        self.allow(shard, own, |all| budget.page(all))
+        let allowed = self.allow(shard, own, |all| budget.page(all));
+        if let (Some(best), Allowance::Send { .. }) = (best, allowed) {
+            self.worth = match self.worth {
+                0 => best,
+                before => before - before / LAST_PAGES + best / LAST_PAGES,
+            };
+        }
+        allowed
+    }
+
+    /// Whether nobody but this shard has anything to ask for.
+    pub fn others_done(&self, shard: usize) -> bool {
+        let others = self.standings.iter().enumerate();
+        let mut others = others.filter(|(other, _)| *other != shard);
+        others.all(|(_, standing)| standing.as_ref().is_some_and(|it| it.done))
+    }
+
+    /// What a page is worth that is asked for now, on average over the last ones.
+    pub fn worth(&self) -> u64 {
+        self.worth
     }
 
     /// What the best page is worth that any shard could ask for.
@@ -362,6 +389,39 @@ mod tests {
         // Who has nothing to ask for is in nobody's way.
         assert!(ask(0, 6, None));
         assert!(ask(1, 0, Some(1)));
+    }
+
+    #[test]
+    fn what_pages_are_worth_follows_what_is_asked_for() {
+        let mut joint = Joint::new(3, 8);
+        for shard in 0..3 {
+            joint.state(shard, Standing::default());
+        }
+        let budget = Budget {
+            until: Until::default(),
+            body_bytes_max: 1,
+        };
+        assert_eq!(joint.worth(), 0, "nothing was asked for");
+        assert!(!joint.others_done(0));
+        for (shard, done) in [(0, false), (1, true), (2, true)] {
+            let standing = Standing {
+                done,
+                ..Standing::default()
+            };
+            joint.state(shard, standing);
+        }
+        assert!(joint.others_done(0) && !joint.others_done(1));
+        let mut ask = |shard, best| joint.page(shard, Spent::default(), Some(best), &budget);
+        ask(0, 1 << 40);
+        // One shard goes on with less, the other rests: what that asked for long ago says nothing.
+        for _ in 0..1500 {
+            ask(1, 1 << 20);
+        }
+        assert!(
+            (1 << 19..1 << 21).contains(&joint.worth()),
+            "{}",
+            joint.worth()
+        );
     }
 
     #[test]
