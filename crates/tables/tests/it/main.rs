@@ -87,6 +87,7 @@ fn each_hand_out_is_a_row_with_what_came_of_it() {
             host,
             seed: page == 0,
             outside: false,
+            listed: false,
             depth: 0,
             refused: ("", ""),
         };
