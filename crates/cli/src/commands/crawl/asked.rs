@@ -59,8 +59,8 @@ pub(crate) struct Crawl {
     /// The most requests under way [default: 64]
     #[arg(long, value_name = "N")]
     connections: Option<usize>,
-    /// Cut the crawl into N shards by registrable domain, each with a loop and a journal of its own, so that
-    /// one process uses N cores; for good, with the policy rankmass [default: one piece]
+    /// Cut a new crawl into N shards by registrable domain, each with a loop and a journal of its own, in this
+    /// one process; for good, and with the policy rankmass only [default: one piece]
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
     /// Keep no WARC files
