@@ -19,11 +19,12 @@ use crate::disk::Disk;
 use crate::entry::{Entry, Hint};
 use crate::error::StoreError;
 use crate::facts::Facts;
-use crate::index::{Index, PageState, SEED_NOTE};
+use crate::index::{Index, SEED_NOTE};
 use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
 use crate::keys::{Key, KeyGatherer, Keyer};
 use crate::lock::Lock;
 use crate::outcome::{Outcome, Settled};
+use crate::page_state::PageState;
 
 /// What a page costs in a journal, links and all: less than in most.
 const PAGE_BYTES_GUESS: u64 = 85;

@@ -283,7 +283,7 @@ mod tests {
     fn links_come_with_words_lines_and_fragments() {
         check(
             "<h1 id=top>x</h1>\n<a href='a.html#b'>to <b>a</b>\n page</a> and <A HREF=/b>b</A>\n\n<a name=here></a><a href=#top>up</a>",
-            "2:/docs/a.html#b to a page\n2:/b b\n4:/docs/#top up",
+            "2:/docs/a.html#b to a page\n3:/b b\n5:/docs/#top up",
             "top here",
         );
         check(

@@ -26,6 +26,10 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::units;
 
+/// The policies compared unless others are named.
+const DEFAULT: &str = "opic:select=random,opic:select=cycle,opic:select=greedy,\
+                         opic:window=interpolation,local-push";
+
 /// What `--policies all` compares: the paper's selections, window sizes and window types. A month
 /// of the paper is two units of the clock for greedy.
 const ALL: &str = "opic:select=random,opic:select=random,pay=eager,opic:select=cycle,\
@@ -51,8 +55,7 @@ pub(crate) struct Importance {
     /// Policies to compare, or `all` (see `turnstone policies importance`)
     #[arg(
         long,
-        default_value = "opic:select=random,opic:select=cycle,opic:select=greedy,\
-                         opic:window=interpolation,local-push"
+        default_value = DEFAULT
     )]
     policies: String,
     /// How many pages to read, in multiples of the page count
@@ -114,7 +117,11 @@ impl Importance {
         } else {
             &self.policies
         };
-        let specs = caller::specs(list)?;
+        let mut specs = caller::specs(list)?;
+        if !self.bonus.is_empty() && [ALL, DEFAULT].contains(&list) {
+            // Nobody named the others.
+            specs.retain(|spec| spec.name() == "opic");
+        }
         for spec in &specs {
             importance_of::chain(spec)?;
         }

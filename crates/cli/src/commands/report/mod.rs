@@ -165,7 +165,7 @@ fn setting(crawl: &Whole, coverage: Option<Coverage>) -> anyhow::Result<String> 
             percent(proven.upper_bound),
             percent(proven.goal),
         );
-        if let Some(with_dead) = directory.with_dead_links()? {
+        if let Some(with_dead) = crawl.with_dead_links()? {
             text += &format!(" It is {}.", dead_line(with_dead));
         }
         let confidence = directory.asked.confidence.map(|level| level.number());
