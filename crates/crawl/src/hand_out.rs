@@ -323,7 +323,13 @@ impl<P: Policy> Asker<P> {
         let of = self.ledger.host(self.now, host_of(&url));
         let scheduler = self.ledger.scheduler();
         let here = scheduler.unit(of) == scheduler.unit(host);
-        if here && let Err(until) = self.ask_place(of, self.plan.politeness.delay_ms) {
+        // A robots.txt may be at another host of the same address, which has a budget of its own.
+        let delay_ms = self.plan.politeness.delay_ms;
+        if here
+            && let Err(until) = self
+                .host_allows(of)
+                .and_then(|()| self.ask_place(of, delay_ms))
+        {
             return self.postpone(page, host, until);
         }
         self.robots.asking(&authority);
