@@ -57,7 +57,10 @@ fn program() -> &'static str {
             &["update"][..],
             &["install", "-y", "--no-install-recommends", "chromium"],
         ] {
-            let ran = Command::new("apt-get").args(arguments).output();
+            let ran = Command::new("apt-get")
+                .env("DEBIAN_FRONTEND", "noninteractive")
+                .args(arguments)
+                .output();
             said = match ran {
                 Ok(ran) => String::from_utf8_lossy(&ran.stderr).into_owned(),
                 Err(error) => error.to_string(),
