@@ -150,6 +150,13 @@ fn crossed(crawler: &Crawler, shards: u32) -> usize {
     count
 }
 
+/// The summary of the last process: one that was to be killed may have ended before, and left one too.
+fn last_said(crawler: &Crawler) -> serde_json::Value {
+    let printed = crawler.printed();
+    let said = serde_json::Deserializer::from_str(&printed).into_iter();
+    said.last().unwrap().unwrap()
+}
+
 #[test]
 fn the_goal_and_budgets_are_those_of_all_shards() {
     let town = Town::open(TOWN);
@@ -157,7 +164,7 @@ fn the_goal_and_budgets_are_those_of_all_shards() {
     let crawler = Crawler::new(&format!("{} {until}", town.arguments()));
     disturb(&crawler, &mut Dice(7), 3);
     crawler.finish();
-    let said: serde_json::Value = serde_json::from_str(&crawler.printed()).unwrap();
+    let said = last_said(&crawler);
     assert_eq!(said["stopped_by"], "requests");
     assert_eq!(said["requests"], 40);
     let (_, coverage, requests) = look(&crawler, 3);
@@ -169,7 +176,7 @@ fn the_goal_and_budgets_are_those_of_all_shards() {
     let until = "--until coverage=0.6 --json --shards 3";
     let crawler = Crawler::new(&format!("{} {until}", town.arguments()));
     crawler.finish();
-    let said: serde_json::Value = serde_json::from_str(&crawler.printed()).unwrap();
+    let said = last_said(&crawler);
     assert_eq!(said["stopped_by"], "coverage");
     assert!(said["guaranteed"].as_f64().unwrap() >= 0.6, "{said}");
     assert!(
@@ -195,7 +202,8 @@ fn one_address(folder: &Path) -> Handle {
     let options = Options {
         naming: Naming::ByName,
         politeness: Politeness {
-            delay_per_address_ms: Some(TOWN.delay_ms),
+            // Requests are sent so far apart; on a busy machine they arrive up to a millisecond or two less so.
+            delay_per_address_ms: Some(TOWN.delay_ms * 4 / 5),
             robots: RobotsCheck::Rules,
             ..Politeness::default()
         },
