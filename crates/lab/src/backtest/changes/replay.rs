@@ -13,6 +13,7 @@
 //!
 //! Cost: that of the policy, and O(pages) a cycle.
 
+use serde::Serialize;
 use turnstone_frontier::{
     Change, Event, Fault, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
@@ -23,7 +24,8 @@ use crate::history::Known;
 use crate::web::weight;
 
 /// Compared with what a page counts as changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Since {
     /// With our copy.
     Copy,

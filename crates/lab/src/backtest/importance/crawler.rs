@@ -105,7 +105,7 @@ impl Crawler {
             points: Vec::new(),
             seconds: 0.0,
         };
-        crawler.discover(web, question.groups);
+        crawler.discover(web, &question.groups);
         Ok(crawler)
     }
 
@@ -126,7 +126,7 @@ impl Crawler {
         until: u64,
     ) {
         let started = Instant::now();
-        self.discover(web, question.groups);
+        self.discover(web, &question.groups);
         for &page in returned {
             self.answer(web, page);
         }
@@ -184,7 +184,7 @@ impl Crawler {
         }
     }
 
-    fn discover(&mut self, web: &dyn LivingWeb, groups: Groups<'_>) {
+    fn discover(&mut self, web: &dyn LivingWeb, groups: &Groups) {
         let hosts = groups.of(self.options.nodes);
         while self.known < web.known() {
             let page = PageId::from_index(self.known);

@@ -12,9 +12,12 @@
 
 mod cost;
 mod doubt;
+pub mod paper;
+mod report;
 
 pub use cost::{Course, alphas, cost, need};
 pub use doubt::{Doubts, EFFECTIVE_MIN, effective_pages};
+pub use report::{Options, Ranked, Report};
 
 use std::sync::Arc;
 use std::time::Instant;

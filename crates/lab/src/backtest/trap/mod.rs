@@ -4,8 +4,10 @@
 //! Measured: the share of its fetches spent in the calendar, and the share of the site proper it
 //! has fetched by then.
 
+mod report;
 mod site;
 
+pub use report::{Options, Report};
 pub use site::{Shape, TrapSite};
 
 use serde::Serialize;

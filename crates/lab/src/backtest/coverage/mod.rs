@@ -9,6 +9,11 @@
 //!
 //! Cost: one PageRank run, then that of the policies.
 
+pub mod certificate;
+mod report;
+
+pub use report::{Options, Report};
+
 use std::time::Instant;
 
 use serde::Serialize;
