@@ -7,6 +7,7 @@ pub mod advise;
 pub mod backtest;
 pub mod cluster;
 pub mod crawled;
+pub mod driver;
 
 pub mod explore;
 pub mod figure;
