@@ -9,7 +9,6 @@ pub mod cluster;
 pub mod crawled;
 pub mod driver;
 
-pub mod explore;
 pub mod figure;
 pub mod freshness;
 pub mod generate;
@@ -24,4 +23,4 @@ pub mod serve;
 pub mod table;
 pub mod web;
 
-pub use run::{Backtest, RunError, run};
+pub use run::{Backtest, RunError, Trial, run};

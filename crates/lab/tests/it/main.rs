@@ -13,6 +13,7 @@ mod keep;
 mod liveness_costs;
 mod old_webs;
 mod partial_records;
+mod run;
 mod serve_client;
 mod serve_faults;
 mod serve_pages;
