@@ -102,15 +102,13 @@ impl<P: Policy> Crawl<P> {
         }
         if self.asker.is_quiet()
             && let Some(GivenOrder { order, note, done }) = office.waiting.take()
+            && let Order::Replan { seeds, scope } = order
         {
-            self.asker.halt.replans = false;
-            if let Order::Replan { seeds, scope } = order {
-                self.asker.note(ORDER_NOTE, &note);
-                // The fold reads what is written.
-                self.flush().await?;
-                let said = self.asker.replan(&seeds, *scope, &office.make)?;
-                office.answers.push((done, Ok(said)));
-            }
+            self.asker.note(ORDER_NOTE, &note);
+            // The fold reads what is written.
+            self.flush().await?;
+            let said = self.asker.replan(&seeds, *scope, &*office.make)?;
+            office.answers.push((done, Ok(said)));
         }
         self.office = Some(office);
         Ok(())
@@ -146,7 +144,7 @@ impl<P: Policy> Crawl<P> {
                 Err("another change of plan is under way; try again in a moment".to_owned())
             }
             Order::Replan { .. } => {
-                self.asker.halt.replans = true;
+                self.asker.stand_by();
                 office.waiting = Some(given);
                 return;
             }
@@ -174,8 +172,13 @@ impl<P: Policy> Asker<P> {
         self.halt.paused || self.halt.replans
     }
 
+    /// Nothing is handed out until the plan has changed: see [`Asker::replan`].
+    pub fn stand_by(&mut self) {
+        self.halt.replans = true;
+    }
+
     /// Whether nothing is under way.
-    fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         let open = self.ledger.scheduler().ranking().in_flight_count();
         open == 0 && self.requests_open == 0 && self.errands.is_empty() && self.jobs.is_empty()
     }
@@ -191,13 +194,14 @@ impl<P: Policy> Asker<P> {
         Ok(turned)
     }
 
-    /// Another plan from here on. Nothing is under way.
-    pub(crate) fn replan(
+    /// Another plan from here on, in words. Nothing may be under way, and everything told must be written.
+    pub fn replan(
         &mut self,
         seeds: &[Url],
         scope: Scope,
-        make: &Make<P>,
+        make: &dyn Fn(&Store) -> Result<P, String>,
     ) -> Result<String, AskError> {
+        self.halt.replans = false;
         let visited: Vec<HostId> = self.ledger.spending().visited().collect();
         let pages = self.ledger.index().page_count();
         let store = self.ledger.store_mut();

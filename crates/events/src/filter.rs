@@ -3,7 +3,7 @@
 use turnstone_pagestore::Position;
 use turnstone_pagestore::warc::parse_warc_date;
 
-use crate::fold::Kind;
+use crate::chronicle::Kind;
 use crate::stream::SiteEvent;
 
 /// From when on events are wanted.

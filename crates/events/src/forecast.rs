@@ -12,7 +12,7 @@
 //! Cost: one scan of the journal, 24 bytes a page.
 
 use turnstone_frontier::{Change, Tick};
-use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
+use turnstone_pagestore::{Entry, Fold, Settled, Store, StoreError, Written};
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -25,9 +25,12 @@ struct Looks {
     changed: u32,
 }
 
-/// How stored pages changed, as far as anybody looked.
+/// How stored pages changed, as far as anybody looked. A fold of the journal.
+#[derive(Default)]
 pub struct ChangeHistory {
     pages: Vec<Looks>,
+    /// The wall clock and the tick when the last process took over.
+    session: (u64, Tick),
 }
 
 /// What so many requests a day will bring, if every stored page is asked for in turn.
@@ -52,34 +55,9 @@ pub struct Forecast {
 impl ChangeHistory {
     /// Reads the journal.
     pub fn of(store: &Store) -> Result<Self, StoreError> {
-        let mut pages: Vec<Looks> = Vec::new();
-        let mut session = (0, Tick(0));
-        let mut scan = store.scan(Position::FIRST);
-        while let Some((_, tick, entry)) = scan.next()? {
-            match entry {
-                Entry::Session { wall_ms, .. } => session = (wall_ms, tick),
-                Entry::Page { .. } => pages.push(Looks::default()),
-                Entry::Outcome(outcome) if !outcome.facts.hearsay => {
-                    let Settled::Fetched(change) = outcome.settled else {
-                        continue;
-                    };
-                    let now_ms = match outcome.facts.wall_ms {
-                        0 => session.0 + tick.0.saturating_sub(session.1.0),
-                        wall_ms => wall_ms,
-                    };
-                    let looks = &mut pages[outcome.page.index()];
-                    if looks.first_ms == 0 {
-                        looks.first_ms = now_ms.max(1);
-                    } else {
-                        looks.again += 1;
-                        looks.changed += u32::from(change == Change::Changed);
-                    }
-                    looks.last_ms = now_ms.max(looks.last_ms);
-                }
-                _ => {}
-            }
-        }
-        Ok(Self { pages })
+        let mut history = Self::default();
+        store.fold(&mut history)?;
+        Ok(history)
     }
 
     /// What so many requests a day will bring.
@@ -104,7 +82,38 @@ impl ChangeHistory {
     }
 }
 
+impl<E> Fold<E> for ChangeHistory {
+    fn see(&mut self, Written { tick, .. }: Written, entry: &Entry<'_>) -> Result<(), E> {
+        match entry {
+            Entry::Session { wall_ms, .. } => self.session = (*wall_ms, tick),
+            Entry::Page { .. } => self.pages.push(Looks::default()),
+            Entry::Outcome(outcome) if !outcome.facts.hearsay => {
+                if let Settled::Fetched(change) = outcome.settled {
+                    let (began_ms, began) = self.session;
+                    let now_ms = match outcome.facts.wall_ms {
+                        0 => began_ms + tick.0.saturating_sub(began.0),
+                        wall_ms => wall_ms,
+                    };
+                    self.pages[outcome.page.index()].add(now_ms, change);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 impl Looks {
+    fn add(&mut self, now_ms: u64, change: Change) {
+        if self.first_ms == 0 {
+            self.first_ms = now_ms.max(1);
+        } else {
+            self.again += 1;
+            self.changed += u32::from(change == Change::Changed);
+        }
+        self.last_ms = now_ms.max(self.last_ms);
+    }
+
     /// Changes a day; nothing if nobody looked twice.
     fn per_day(&self) -> Option<f64> {
         let span_days = self.last_ms.saturating_sub(self.first_ms) as f64 / DAY_MS;

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use turnstone_frontier::{Arm, PageId};
 use turnstone_pagestore::journal::{Access, Journal};
-use turnstone_pagestore::{DURABLE, Entry, Position, Reader, Store, StoreError};
+use turnstone_pagestore::{DURABLE, Entry, Fold, Position, Reader, Store, StoreError, Written};
 
-use crate::fold::{Fold, Kind, Noted};
+use crate::chronicle::{Chronicle, Kind, Noted};
 
 /// Why a page was asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,7 +81,7 @@ pub struct Stream {
     path: PathBuf,
     reader: Reader,
     name: String,
-    fold: Fold,
+    pages: Chronicle,
     at: Position,
     durable: Position,
 }
@@ -89,22 +89,26 @@ pub struct Stream {
 impl Stream {
     /// Looks at a crawl directory.
     pub fn open(directory: &Path) -> Result<Self, StoreError> {
-        let store = Store::look(directory)?;
+        Ok(Self::of(&Store::look(directory)?))
+    }
+
+    /// Those of one that was looked at.
+    pub fn of(store: &Store) -> Self {
         let [a, b, c, d, ..] = store.namespace();
-        Ok(Self {
-            path: directory.join("store/journal"),
+        Self {
+            path: store.directory().join("store/journal"),
             reader: store.reader(),
             name: format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
-            fold: Fold::default(),
+            pages: Chronicle::default(),
             at: Position::FIRST,
             durable: Position::FIRST,
-        })
+        }
     }
 
     /// Also tells of pages that a survey found as they were; to be said before the first pull.
     #[must_use]
     pub fn with_alive(mut self) -> Self {
-        self.fold = Fold::with_alive();
+        self.pages = Chronicle::with_alive();
         self
     }
 
@@ -128,32 +132,39 @@ impl Stream {
     pub fn pull<E: From<StoreError>>(
         &mut self,
         from: Position,
-        mut tell: impl FnMut(SiteEvent) -> Result<(), E>,
+        tell: impl FnMut(SiteEvent) -> Result<(), E>,
     ) -> Result<(), E> {
         let journal = Journal::open(&self.path, Access::Read)?;
         let mut scan = journal.scan(self.at);
-        while let Some((at, tick, entry)) = scan.next()? {
-            if let Entry::Note {
-                kind: DURABLE,
-                bytes,
-            } = &entry
-                && let Ok(until) = <[u8; 8]>::try_from(*bytes)
-            {
-                self.durable = self.durable.max(Position(u64::from_le_bytes(until)));
-            }
-            let noted = self.fold.apply(at, tick, &entry);
-            let said = match (noted, &entry) {
-                (Some(noted), Entry::Outcome(outcome)) if at >= from => {
-                    Some((noted, outcome.facts.clone()))
-                }
-                _ => None,
-            };
-            self.at = scan.position();
-            if let Some((noted, facts)) = said {
-                tell(self.complete(at, noted, facts)?)?;
-            }
+        let stream = self;
+        scan.fold(&mut Pull { stream, from, tell })
+    }
+
+    /// Takes in the next entry of the journal, for whoever reads it beside others; the event that it is, if
+    /// it is one and does not begin before `from`.
+    pub fn take(
+        &mut self,
+        from: Position,
+        written: Written,
+        entry: &Entry<'_>,
+    ) -> Result<Option<SiteEvent>, StoreError> {
+        if let Entry::Note {
+            kind: DURABLE,
+            bytes,
+        } = entry
+            && let Ok(until) = <[u8; 8]>::try_from(*bytes)
+        {
+            self.durable = self.durable.max(Position(u64::from_le_bytes(until)));
         }
-        Ok(())
+        let noted = self.pages.apply(written.at, written.tick, entry);
+        self.at = written.next;
+        match (noted, entry) {
+            (Some(noted), Entry::Outcome(outcome)) if written.at >= from => {
+                let event = self.complete(written.at, noted, outcome.facts.clone())?;
+                Ok(Some(event))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn complete(
@@ -162,8 +173,8 @@ impl Stream {
         noted: Noted,
         facts: turnstone_pagestore::Facts,
     ) -> Result<SiteEvent, StoreError> {
-        let url = |page: PageId| self.reader.url(self.fold.page(page).at);
-        let known = self.fold.page(noted.page);
+        let url = |page: PageId| self.reader.url(self.pages.page(page).at);
+        let known = self.pages.page(noted.page);
         Ok(SiteEvent {
             id: format!("{}-{}", self.name, at.0),
             at,
@@ -171,7 +182,7 @@ impl Stream {
             kind: noted.kind,
             page: noted.page,
             url: url(noted.page)?,
-            host: self.fold.host_name(known.host).to_owned(),
+            host: self.pages.host_name(known.host).to_owned(),
             when_ms: noted.when_ms,
             first_seen_ms: known.first_seen_ms,
             found_by: known.found_by.map(url).transpose()?,
@@ -186,10 +197,24 @@ impl Stream {
             new_digest: noted.new_digest,
             moved_to: noted.moved_to.map(url).transpose()?,
             why: Why {
-                question: self.fold.question().to_owned(),
+                question: self.pages.question().to_owned(),
                 arm: facts.arm,
                 chance: facts.chance,
             },
         })
+    }
+}
+
+/// Reading on, event by event.
+struct Pull<'a, F> {
+    stream: &'a mut Stream,
+    from: Position,
+    tell: F,
+}
+
+impl<E: From<StoreError>, F: FnMut(SiteEvent) -> Result<(), E>> Fold<E> for Pull<'_, F> {
+    fn see(&mut self, written: Written, entry: &Entry<'_>) -> Result<(), E> {
+        let event = self.stream.take(self.from, written, entry)?;
+        event.map_or(Ok(()), &mut self.tell)
     }
 }

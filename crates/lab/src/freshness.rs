@@ -18,7 +18,7 @@
 //! Cost: one scan of the round in the journal.
 
 use turnstone_frontier::{Chance, Change, Fault};
-use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
+use turnstone_pagestore::{Entry, Fold, Settled, Written};
 
 use crate::backtest::liveness::EFFECTIVE_MIN;
 
@@ -145,20 +145,18 @@ impl Looks {
     }
 }
 
-/// How fresh a store of so many pages is after the round of its journal that began at a place.
-pub fn after_round(store: &Store, began: Position, pages: u64) -> Result<Freshness, StoreError> {
-    let mut looks = Looks::default();
-    let mut scan = store.scan(began);
-    while let Some((_, _, entry)) = scan.next()? {
+/// What the rounds saw that a journal tells of.
+impl<E> Fold<E> for Looks {
+    fn see(&mut self, _: Written, entry: &Entry<'_>) -> Result<(), E> {
         let Entry::Outcome(outcome) = entry else {
-            continue;
+            return Ok(());
         };
         let changed = match outcome.settled {
             Settled::Fetched(change) => change == Change::Changed,
             Settled::Moved(_) | Settled::Failed(Fault::Gone) => true,
-            Settled::Failed(Fault::Unknown | Fault::Refused | Fault::Lost) => continue,
+            Settled::Failed(Fault::Unknown | Fault::Refused | Fault::Lost) => return Ok(()),
         };
-        looks.add(changed, Chance::from_units(outcome.facts.chance));
+        self.add(changed, Chance::from_units(outcome.facts.chance));
+        Ok(())
     }
-    Ok(looks.freshness(pages))
 }

@@ -20,10 +20,10 @@ use turnstone_cluster::channel::{Carries, Inbox, Item, Outbox, Received, Transfe
 use turnstone_frontier::{
     Arrival, Arrived, Crossing, Event, Links, PageId, Policy, Restore, Save, Tick,
 };
-use turnstone_pagestore::{Key, Position, Store};
+use turnstone_pagestore::{Key, Position, Store, Written};
 
 use crate::exchange::CrossError;
-use crate::state::{Place, State};
+use crate::state::State;
 
 /// What crossed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl<P: Policy> State<P> {
         &mut self,
         store: &Store,
         (lane, bytes): (u32, &[u8]),
-        (Place { at, tick }, links): (Place, &dyn Links),
+        (Written { at, tick, .. }, links): (Written, &dyn Links),
     ) -> Result<(), CrossError> {
         let transfer = Transfer::decode(bytes)?;
         let mut masses = Vec::new();

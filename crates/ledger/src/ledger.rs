@@ -8,27 +8,27 @@
 //! after a change of plan the journal is folded once from its beginning.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
 
 use turnstone_frontier::{
-    Chance, Coverage, HostId, Next, PageId, Policy, Rank, Restore as _, Save as _, Scheduler, Tick,
+    Chance, Coverage, HostId, Next, PageId, Policy, Rank, Save as _, Scheduler, Tick,
 };
 use turnstone_pagestore::{
-    Entry, Facts, Index, Links, NewPage, Outcome, Position, Settled, Store, StoreError,
+    Entry, Facts, Fold, Index, Links, NewPage, Outcome, Position, Settled, Store, StoreError, Written,
 };
 use turnstone_urls::Url;
 use turnstone_urls::traps::OverBudget;
 
 use crate::exchange::{CrossError, host_of_name};
+use crate::replay::Replay;
 use crate::scope::Flips;
 use crate::spending::Spending;
-use crate::state::{Place, State, Told};
+use crate::state::{State, Told};
 use crate::terms::Terms;
 use crate::troubles::Troubles;
 use crate::view::View;
 
 /// First bytes of a checkpoint: name and version.
-const MAGIC: [u8; 8] = *b"TSLEDGR1";
+pub(crate) const MAGIC: [u8; 8] = *b"TSLEDGR1";
 
 /// A crawl.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl<P: Policy> Ledger<P> {
             }
             announce(&mut store, &terms, &opened.flips, tick)?;
         }
-        let (state, exact) = fold(&store, &terms, || make(&store))?;
+        let (state, exact) = fold::<P, LedgerError>(&store, &terms, || make(&store), &mut ())?;
         opened.exact = exact;
         opened.entries = state.entries;
         let ledger = Self {
@@ -150,19 +150,22 @@ impl<P: Policy> Ledger<P> {
         }
         announce(&mut self.store, &terms, flips, tick).map_err(LedgerError::from)?;
         let policy = make(&self.store)?;
-        self.state = from_plan(&self.store, &terms, policy)?;
+        let replay = Replay::of_plan(&self.store, &terms, policy);
+        self.state = replay.run::<LedgerError>(&mut ())??.0;
         self.terms = terms;
         self.chances.clear();
         Ok(())
     }
 
-    /// Folds a journal that another process may be writing.
-    pub fn look(
+    /// Folds a journal that another process may be writing; what looks at it beside sees every entry from
+    /// its own beginning on, in the same read.
+    pub fn look<E: From<StoreError> + From<LedgerError>>(
         store: &Store,
         terms: &Terms,
-        make: impl Fn() -> P,
-    ) -> Result<Folded<P>, LedgerError> {
-        let (state, exact) = fold(store, terms, make)?;
+        make: impl FnMut() -> P,
+        beside: &mut impl Fold<E>,
+    ) -> Result<Folded<P>, E> {
+        let (state, exact) = fold(store, terms, make, beside)?;
         Ok(Folded {
             scheduler: state.scheduler,
             view: state.view,
@@ -173,35 +176,23 @@ impl<P: Policy> Ledger<P> {
     /// Folds a journal from its first entry and insists that every hand-out since the plan is decided
     /// again.
     pub fn replay(store: &Store, terms: &Terms, policy: P) -> Result<Folded<P>, LedgerError> {
-        let state = from_plan(store, terms, policy)?;
-        Ok(Folded {
-            scheduler: state.scheduler,
-            view: state.view,
-            exact: true,
-        })
-    }
-
-    /// Folds a journal for a policy that made none of the recorded decisions: all is news to it.
-    pub fn news(store: &Store, terms: &Terms, policy: P) -> Result<Folded<P>, LedgerError> {
-        let state = State::new(policy, terms.past);
-        let state = run(store, terms, state, Position::FIRST, |_| Told::AsNews)?;
-        Ok(Folded {
-            scheduler: state.scheduler,
-            view: state.view,
-            exact: false,
-        })
+        let mut replay = Replay::of_plan(store, terms, policy);
+        store.fold(&mut replay)?;
+        replay.finish()
     }
 
     /// Appends an entry and applies it.
     pub fn tell(&mut self, tick: Tick, entry: &Entry<'_>) {
         let at = self.store.append(tick, entry);
-        self.applied(Place { at, tick }, entry);
+        self.applied(at, tick, entry);
     }
 
-    fn applied(&mut self, place: Place, entry: &Entry<'_>) {
+    fn applied(&mut self, at: Position, tick: Tick, entry: &Entry<'_>) {
+        let next = self.store.end();
+        let written = Written { at, next, tick };
         let store = (&self.store, &self.store as &dyn turnstone_frontier::Links);
         self.state
-            .apply(store, &self.terms, Told::Now, place, entry)
+            .apply(store, &self.terms, Told::Now, written, entry)
             .expect("what happens now is not decided again");
     }
 
@@ -252,7 +243,7 @@ impl<P: Policy> Ledger<P> {
             facts,
         };
         let at = self.store.settle(tick, outcome.clone());
-        self.applied(Place { at, tick }, &Entry::Outcome(outcome));
+        self.applied(at, tick, &Entry::Outcome(outcome));
     }
 
     /// Numbers a page that is not known yet.
@@ -389,70 +380,33 @@ fn announce(store: &mut Store, terms: &Terms, flips: &Flips, tick: Tick) -> Resu
 }
 
 /// Where the plan in force stands; 0 in a journal that has none.
-fn plan_at(store: &Store) -> Position {
+pub(crate) fn plan_at(store: &Store) -> Position {
     store.index().plan().map_or(Position(0), |plan| plan.at)
 }
 
-/// The state that the journal leads to, and whether every hand-out was decided again.
-fn fold<P: Policy>(
+/// The state that the journal leads to, and whether every hand-out was decided again. Who looks beside it is
+/// shown the journal once, however often the state has to begin anew.
+fn fold<P: Policy, E: From<StoreError> + From<LedgerError>>(
     store: &Store,
     terms: &Terms,
-    make: impl Fn() -> P,
-) -> Result<(State<P>, bool), LedgerError> {
-    if let Some((from, state)) = restore(store, &make)
-        && let Ok(state) = run(store, terms, state, from, |_| Told::Again)
-    {
-        return Ok((state, true));
+    mut make: impl FnMut() -> P,
+    beside: &mut impl Fold<E>,
+) -> Result<(State<P>, bool), E> {
+    let replay = match Replay::restored(store, terms, &mut make) {
+        Some(replay) => replay,
+        None => Replay::of_plan(store, terms, make()),
+    };
+    let restored = replay.is_restored();
+    let mut folded = replay.run(beside)?;
+    if restored && folded.is_err() {
+        folded = Replay::of_plan(store, terms, make()).run::<LedgerError>(&mut ())?;
     }
-    match from_plan(store, terms, make()) {
+    match folded {
         // Others count on what a shard sent: it cannot be told otherwise.
-        Err(LedgerError::Differs { .. }) if store.index().shard().is_none() => {}
-        other => return Ok((other?, true)),
-    }
-    let state = State::new(make(), terms.past);
-    let state = run(store, terms, state, Position::FIRST, |_| Told::AsNews)?;
-    Ok((state, false))
-}
-
-/// From the first entry: what came before the plan as news, the rest decided again.
-fn from_plan<P: Policy>(store: &Store, terms: &Terms, policy: P) -> Result<State<P>, LedgerError> {
-    let plan = plan_at(store);
-    let state = State::new(policy, terms.past);
-    run(store, terms, state, Position::FIRST, |at| {
-        if at < plan { Told::AsNews } else { Told::Again }
-    })
-}
-
-/// The state of the last checkpoint, if it was taken under the plan in force.
-fn restore<P: Policy>(store: &Store, make: impl Fn() -> P) -> Option<(Position, State<P>)> {
-    let (from, bytes) = store.last_checkpoint()?;
-    let mut bytes = bytes.as_slice();
-    let read = (|| {
-        let mut magic = [0; MAGIC.len()];
-        bytes.read_exact(&mut magic)?;
-        let plan = u64::restore(&mut bytes)?;
-        if magic != MAGIC || Position(plan) != plan_at(store) {
-            return Err(io::Error::other("another plan"));
+        Err(LedgerError::Differs { .. }) if store.index().shard().is_none() => {
+            let replay = Replay::news(store, terms, make());
+            Ok(replay.run::<LedgerError>(&mut ())??)
         }
-        State::restore(make(), store.index().shard().is_some(), &mut bytes)
-    })();
-    // A checkpoint is a shortcut: whatever is wrong with it, the journal is there.
-    Some((from, read.ok()?))
-}
-
-fn run<P: Policy>(
-    store: &Store,
-    terms: &Terms,
-    mut state: State<P>,
-    from: Position,
-    told: impl Fn(Position) -> Told,
-) -> Result<State<P>, LedgerError> {
-    let mut scan = store.scan(from);
-    while let Some((at, tick, entry)) = scan.next()? {
-        // What stands at `at` has happened once it is applied.
-        let known = store.links_before(Position(at.0 + 1));
-        let place = Place { at, tick };
-        state.apply((store, &known), terms, told(at), place, &entry)?;
+        other => Ok(other?),
     }
-    Ok(state)
 }

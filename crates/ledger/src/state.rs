@@ -18,7 +18,7 @@ use turnstone_frontier::{
     Crossing, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Restore, Save,
     Scheduler, Tick, Visit,
 };
-use turnstone_pagestore::{Entry, Hint, Outcome, Position, Settled, Store};
+use turnstone_pagestore::{Entry, Hint, Outcome, Position, Settled, Store, Written};
 use turnstone_urls::Url;
 use turnstone_urls::traps::OverBudget;
 
@@ -67,13 +67,6 @@ pub struct State<P> {
     room: RefCell<Vec<PageId>>,
 }
 
-/// Where an entry stands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) at: Position,
-    pub(crate) tick: Tick,
-}
-
 impl<P: Policy> State<P> {
     pub(crate) fn new(policy: P, past: Past) -> Self {
         let view = match past {
@@ -101,10 +94,10 @@ impl<P: Policy> State<P> {
         (store, links): (&Store, &dyn Links),
         terms: &Terms,
         told: Told,
-        place: Place,
+        written: Written,
         entry: &Entry<'_>,
     ) -> Result<(), LedgerError> {
-        let Place { tick, .. } = place;
+        let tick = written.tick;
         self.entries += 1;
         self.spending
             .apply(store.index(), &terms.question, tick, entry);
@@ -150,7 +143,7 @@ impl<P: Policy> State<P> {
                 Told::Again => self.hand_out_again(*page, tick)?,
                 Told::AsNews => self.rest(store.index().host(*page), (tick, links)),
             },
-            Entry::Outcome(outcome) => self.settled((store, links), terms, (told, place), outcome),
+            Entry::Outcome(outcome) => self.settled((store, links), terms, (told, written), outcome),
             Entry::Held { host, until } => {
                 let event = Event::Held {
                     host: *host,
@@ -201,7 +194,7 @@ impl<P: Policy> State<P> {
                 self.observe(&Event::Crossed(Crossing::Cut), tick, links);
             }
             Entry::Sent { lane, bytes } => {
-                self.sent(store, (*lane, bytes), (place, links))?;
+                self.sent(store, (*lane, bytes), (written, links))?;
             }
             Entry::Received { bytes } => self.received(store, bytes, (tick, links))?,
             Entry::Page { .. }
@@ -272,7 +265,7 @@ impl<P: Policy> State<P> {
         &mut self,
         (store, links): (&Store, &dyn Links),
         terms: &Terms,
-        (told, Place { at, tick }): (Told, Place),
+        (told, Written { at, tick, .. }): (Told, Written),
         outcome: &Outcome<'_>,
     ) {
         let (page, facts) = (outcome.page, &outcome.facts);

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::io;
 
 use turnstone_frontier::{Links, PageId, Restore, Save};
-use turnstone_pagestore::{Entry, Position, Settled, Store, StoreError};
+use turnstone_pagestore::{Each, Entry, Settled, Store, StoreError};
 
 /// Pages by two numbers: the store's, and the policy's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,15 +46,14 @@ impl View {
     /// The stored pages of a crawl that are in scope, numbered in the order they were first fetched.
     pub fn stored(store: &Store) -> Result<Self, StoreError> {
         let mut view = Self::of_some();
-        let mut scan = store.scan(Position::FIRST);
-        while let Some((_, _, entry)) = scan.next()? {
+        store.fold(&mut Each(|entry: &Entry<'_>| {
             if let Entry::Outcome(outcome) = entry
                 && let Settled::Fetched(_) = outcome.settled
                 && !store.index().is_outside(outcome.page)
             {
                 view.join(outcome.page);
             }
-        }
+        }))?;
         Ok(view)
     }
 

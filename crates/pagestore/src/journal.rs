@@ -18,6 +18,7 @@ use turnstone_frontier::Tick;
 use crate::disk::{Disk, RealDisk, append, read_full};
 use crate::entry::Entry;
 use crate::error::StoreError;
+use crate::fold::Written;
 use crate::frame::{self, HEAD_BYTES, Look};
 
 /// First bytes of a journal.
@@ -41,6 +42,8 @@ pub struct Position(pub u64);
 impl Position {
     /// The first entry.
     pub const FIRST: Self = Self(HEADER_BYTES as u64);
+    /// Behind every entry.
+    pub const NEVER: Self = Self(u64::MAX);
 }
 
 /// The open journal of a crawl.
@@ -330,6 +333,12 @@ impl Scan {
         reason = "the entry is lent: an iterator would have to copy it"
     )]
     pub fn next(&mut self) -> Result<Option<(Position, Tick, Entry<'_>)>, StoreError> {
+        let next = self.next_written()?;
+        Ok(next.map(|(written, entry)| (written.at, written.tick, entry)))
+    }
+
+    /// The same, with where the one behind it begins.
+    pub(crate) fn next_written(&mut self) -> Result<Option<(Written, Entry<'_>)>, StoreError> {
         if self.position().0 >= self.until {
             return Ok(None);
         }
@@ -347,9 +356,10 @@ impl Scan {
         let at = self.position();
         let from = self.used + HEAD_BYTES;
         self.used = from + length;
+        let next = self.position();
         let entry = Entry::read(&self.buffer[from..self.used]);
         let (tick, entry) = entry.map_err(|what| damaged(&self.path, at.0, what))?;
-        Ok(Some((at, tick, entry)))
+        Ok(Some((Written { at, next, tick }, entry)))
     }
 
     /// Where the next entry would begin.

@@ -42,7 +42,8 @@ pub enum Settled {
 
 impl Outcome<'_> {
     /// The same without its links, to be kept.
-    pub(crate) fn without_links(self) -> Outcome<'static> {
+    #[must_use]
+    pub fn without_links(self) -> Outcome<'static> {
         Outcome {
             links: Links::Ids(&[]),
             page: self.page,

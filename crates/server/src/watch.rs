@@ -23,7 +23,9 @@ use tokio::sync::watch;
 use turnstone_events::{Kind, SiteEvent, Stream};
 use turnstone_frontier::Tick;
 use turnstone_ledger::{CoverageNote, STOP_NOTE, SliceNote, Terms};
-use turnstone_pagestore::{Entry, Index, Lock, PageState, Position, Store, StoreError};
+use turnstone_pagestore::{
+    Entry, Fold, Index, Lock, PageState, Position, Store, StoreError, Written,
+};
 
 use crate::answers::{Answers, Limits};
 use crate::course::Course;
@@ -132,14 +134,14 @@ impl Drop for Watch {
 struct Read {
     store: Store,
     stream: Stream,
-    fold: Fold,
+    beside: Beside,
     /// Bytes of the journal when it was last looked at in vain.
     stuck: (u64, u32),
 }
 
 /// What is folded beside the index.
 #[derive(Default)]
-struct Fold {
+struct Beside {
     hosts: Hosts,
     course: Course,
     orders: VecDeque<OrderRow>,
@@ -148,7 +150,7 @@ struct Fold {
     event_counts: BTreeMap<&'static str, u64>,
 }
 
-impl Fold {
+impl Beside {
     fn apply(&mut self, index: &Index, tick: Tick, entry: &Entry<'_>) {
         self.hosts.apply(index, tick, entry);
         self.course.apply(tick, entry);
@@ -183,24 +185,24 @@ impl Fold {
 impl Read {
     fn open(directory: &Path) -> Result<Self, StoreError> {
         let store = Store::look(directory)?;
-        let mut fold = Fold::default();
-        let mut scan = store.scan(Position::FIRST);
-        while let Some((_, tick, entry)) = scan.next()? {
-            fold.apply(store.index(), tick, &entry);
-        }
-        let mut read = Self {
-            stream: Stream::open(directory)?,
-            store,
-            fold,
-            stuck: (0, 0),
+        let mut opening = Opening {
+            index: store.index(),
+            stream: Stream::of(&store),
+            beside: Beside::default(),
         };
-        read.events()?;
-        Ok(read)
+        store.fold(&mut opening)?;
+        let Opening { stream, beside, .. } = opening;
+        Ok(Self {
+            store,
+            stream,
+            beside,
+            stuck: (0, 0),
+        })
     }
 
     fn follow(&mut self) -> Result<(), StoreError> {
-        let (store, fold) = (&mut self.store, &mut self.fold);
-        let entries = store.follow(|index, _, tick, entry| fold.apply(index, tick, entry))?;
+        let (store, beside) = (&mut self.store, &mut self.beside);
+        let entries = store.follow(|index, _, tick, entry| beside.apply(index, tick, entry))?;
         // A torn end is whole soon, or is the trace of a process that died; more and more bytes that are no
         // entry mean that the end was cut and written anew.
         let torn = self.store.torn_bytes();
@@ -217,11 +219,28 @@ impl Read {
     }
 
     fn events(&mut self) -> Result<(), StoreError> {
-        let (stream, fold) = (&mut self.stream, &mut self.fold);
+        let (stream, beside) = (&mut self.stream, &mut self.beside);
         stream.pull(Position::FIRST, |event| -> Result<(), StoreError> {
-            fold.happened(&event);
+            beside.happened(&event);
             Ok(())
         })
+    }
+}
+
+/// What is kept of a journal, while it is read for the first time.
+struct Opening<'a> {
+    index: &'a Index,
+    stream: Stream,
+    beside: Beside,
+}
+
+impl Fold for Opening<'_> {
+    fn see(&mut self, written: Written, entry: &Entry<'_>) -> Result<(), StoreError> {
+        self.beside.apply(self.index, written.tick, entry);
+        if let Some(event) = self.stream.take(Position::FIRST, written, entry)? {
+            self.beside.happened(&event);
+        }
+        Ok(())
     }
 }
 
@@ -301,20 +320,20 @@ impl Follower {
         let holder = Lock::holder(&self.watched.directory);
         let live = holder.is_some().then(|| self.live()).flatten();
         let live = live.unwrap_or_default();
-        let (store, fold) = (&self.read.store, &self.read.fold);
+        let (store, beside) = (&self.read.store, &self.read.beside);
         let index = store.index();
         let tally = index.tally();
         let stop = store.note(STOP_NOTE).ok().flatten().unwrap_or_default();
         let stop = String::from_utf8_lossy(&stop).into_owned();
         let state = match (&holder, stop.is_empty()) {
             (Some(_), _) if live["ending"] == true => State::Ending,
-            (Some(_), _) if fold.paused => State::Paused,
+            (Some(_), _) if beside.paused => State::Paused,
             (Some(_), _) => State::Running,
             (None, true) => State::Interrupted,
             (None, false) => State::Stopped,
         };
-        let now = fold.course.tick(now_ms).max(index.latest());
-        let (host_counts, hosts) = fold.hosts.tell(index, now, HOSTS_MAX);
+        let now = beside.course.tick(now_ms).max(index.latest());
+        let (host_counts, hosts) = beside.hosts.tell(index, now, HOSTS_MAX);
         let plan = index.plan();
         let terms = plan.and_then(Terms::read);
         let moment = |ms: u64| (ms > 0).then(|| utc(ms));
@@ -339,7 +358,7 @@ impl Follower {
             last_change: index
                 .sessions()
                 .last()
-                .and_then(|_| moment(fold.course.wall_ms(index.latest()))),
+                .and_then(|_| moment(beside.course.wall_ms(index.latest()))),
             known: index.known_count(),
             pages: index.had_count(),
             requests: tally.requests,
@@ -358,15 +377,15 @@ impl Follower {
             classes: tally.classes.clone(),
             rate: self.rate(),
             coverage: coverage(store, &live),
-            course: fold.course.points(),
+            course: beside.course.points(),
             host_counts,
             hosts,
             slice: slice_of(store, &live),
             budgets: self.budgets(tally.requests, index, &live),
             warnings: self.warnings(state, &live),
-            event_counts: fold.event_counts.clone(),
-            events: fold.events.iter().cloned().collect(),
-            orders: fold.orders.iter().cloned().collect(),
+            event_counts: beside.event_counts.clone(),
+            events: beside.events.iter().cloned().collect(),
+            orders: beside.orders.iter().cloned().collect(),
             holder,
         }
     }

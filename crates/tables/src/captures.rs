@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use turnstone_frontier::{Chance, HostId, PageId};
 use turnstone_pagestore::warc::{self, Digest};
-use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
+use turnstone_pagestore::{Entry, Facts, Fold, Settled, Store, Written};
 use turnstone_urls::surt;
 
 use crate::column::{Cell, Column, Kind, Sink};
@@ -91,18 +91,10 @@ fn store_rows(crawl: &Numbered, shard: usize, sink: &mut impl Sink) -> Result<u6
         hosts: HashMap::new(),
         files: warc::Settings::new("crawl", [0; 16]),
         crawl: format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
+        count: 0,
     };
-    let mut count = 0;
-    let mut scan = store.scan(Position::FIRST);
-    while let Some((_, _, entry)) = scan.next()? {
-        if let Entry::Outcome(outcome) = entry
-            && outcome.facts.status > 0
-        {
-            rows.add(outcome.page, outcome.settled, &outcome.facts)?;
-            count += 1;
-        }
-    }
-    Ok(count)
+    store.try_fold(&mut rows)?;
+    Ok(rows.count)
 }
 
 struct Rows<'a, S> {
@@ -112,6 +104,19 @@ struct Rows<'a, S> {
     hosts: HashMap<(HostId, String), HostParts>,
     files: warc::Settings,
     crawl: String,
+    count: u64,
+}
+
+impl<S: Sink> Fold<TableError> for Rows<'_, S> {
+    fn see(&mut self, _: Written, entry: &Entry<'_>) -> Result<(), TableError> {
+        match entry {
+            Entry::Outcome(outcome) if outcome.facts.status > 0 => {
+                self.count += 1;
+                self.add(outcome.page, outcome.settled, &outcome.facts)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl<S: Sink> Rows<'_, S> {

@@ -14,7 +14,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use turnstone_frontier::{Arm, Chance, Change, Fault, PageId, Tick};
-use turnstone_pagestore::{Entry, Facts, Outcome, Position, Settled, Store};
+use turnstone_pagestore::{Entry, Facts, Fold, Outcome, Position, Settled, Store, Written};
 
 use crate::column::{Cell, Column, Kind, Sink};
 use crate::{Numbered, TableError};
@@ -66,66 +66,96 @@ pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableE
 
 /// Those of one journal; where there are several, each has its own numbers and positions.
 fn of_journal(crawl: &Numbered, number: usize, sink: &mut impl Sink) -> Result<u64, TableError> {
-    let store = &crawl.stores()[number];
-    let page_of = |page| crawl.page(number, page);
-    let mut plans: Vec<Plan> = vec![Plan::default()];
-    let mut round = None;
-    let mut waiting: VecDeque<Decision> = VecDeque::new();
-    let mut open: HashMap<PageId, u64> = HashMap::new();
-    let (mut count, mut written) = (0, 0);
-    let mut scan = store.scan(Position::FIRST);
-    while let Some((at, tick, entry)) = scan.next()? {
+    let mut decisions = Decisions {
+        numbered: (crawl, number),
+        sink,
+        plans: vec![Plan::default()],
+        round: None,
+        waiting: VecDeque::new(),
+        open: HashMap::new(),
+        count: 0,
+        written: 0,
+    };
+    crawl.stores()[number].try_fold(&mut decisions)?;
+    while let Some(decision) = decisions.waiting.pop_front() {
+        decisions.write(decision)?;
+    }
+    Ok(decisions.count)
+}
+
+/// Hand-outs in their order: one whose outcome is not known yet holds up those behind it.
+struct Decisions<'a, S> {
+    numbered: (&'a Numbered, usize),
+    sink: &'a mut S,
+    plans: Vec<Plan>,
+    round: Option<u32>,
+    waiting: VecDeque<Decision>,
+    /// By page in flight: the number of its hand-out.
+    open: HashMap<PageId, u64>,
+    count: u64,
+    written: u64,
+}
+
+impl<S: Sink> Fold<TableError> for Decisions<'_, S> {
+    fn see(&mut self, Written { at, tick, .. }: Written, entry: &Entry<'_>) -> Result<(), TableError> {
         match entry {
             Entry::Session { .. } => {
-                for decision in &mut waiting {
+                for decision in &mut self.waiting {
                     decision
                         .came
                         .get_or_insert_with(|| ("lost", Facts::default()));
                 }
-                open.clear();
+                self.open.clear();
             }
             Entry::Plan {
                 question, policy, ..
             } => {
-                plans.push((question.to_owned(), policy.to_owned()));
-                round = None;
+                self.plans
+                    .push(((*question).to_owned(), (*policy).to_owned()));
+                self.round = None;
             }
-            Entry::Round { round: number, .. } => round = Some(number),
+            Entry::Round { round, .. } => self.round = Some(*round),
             Entry::HandOut { page } => {
-                open.insert(page, count);
-                waiting.push_back(Decision {
-                    number: count,
+                self.open.insert(*page, self.count);
+                self.waiting.push_back(Decision {
+                    number: self.count,
                     at,
                     tick,
-                    page,
-                    round,
-                    plan: plans.len() - 1,
+                    page: *page,
+                    round: self.round,
+                    plan: self.plans.len() - 1,
                     came: None,
                 });
-                count += 1;
+                self.count += 1;
             }
             Entry::Outcome(outcome) => {
-                if let Some(number) = open.remove(&outcome.page)
-                    && let Some(index) = number.checked_sub(written)
-                    && let Some(decision) = waiting.get_mut(index as usize)
+                if let Some(number) = self.open.remove(&outcome.page)
+                    && let Some(index) = number.checked_sub(self.written)
+                    && let Some(decision) = self.waiting.get_mut(index as usize)
                 {
-                    decision.came = Some((name_of(&outcome), outcome.facts));
+                    decision.came = Some((name_of(outcome), outcome.facts.clone()));
                 }
             }
             _ => {}
         }
-        while waiting.front().is_some_and(|first| first.came.is_some()) {
-            let Some(decision) = waiting.pop_front() else {
+        while self.waiting.front().is_some_and(|first| first.came.is_some()) {
+            let Some(decision) = self.waiting.pop_front() else {
                 break;
             };
-            write(store, page_of(decision.page), &plans, decision, sink)?;
-            written += 1;
+            self.write(decision)?;
+            self.written += 1;
         }
+        Ok(())
     }
-    for decision in waiting {
-        write(store, page_of(decision.page), &plans, decision, sink)?;
+}
+
+impl<S: Sink> Decisions<'_, S> {
+    fn write(&mut self, decision: Decision) -> Result<(), TableError> {
+        let (crawl, number) = self.numbered;
+        let store = &crawl.stores()[number];
+        let page = crawl.page(number, decision.page);
+        write(store, page, &self.plans, decision, self.sink)
     }
-    Ok(count)
 }
 
 fn write(

@@ -1,4 +1,4 @@
-//! `turnstone audit DIR`: the certificate of a crawl, reckoned again from its journal alone.
+//! `turnstone audit DIR`: the certificate of a crawl, computed again from its journal alone.
 //!
 //! Surfers are drawn from the crawl's seed and the number of events before them, and walk over what the journal
 //! says was fetched. So nobody has to believe what a crawl said of itself: every hand-out is decided again, every
@@ -15,8 +15,8 @@ use turnstone_cluster::channel::{Received, Transfer};
 use turnstone_cluster::shard::Cut;
 use turnstone_frontier::Coverage;
 use turnstone_lab::number::{percent, plural, whole as whole_number};
-use turnstone_ledger::Ledger;
-use turnstone_pagestore::{Entry, Position, Store};
+use turnstone_ledger::{Ledger, Replay};
+use turnstone_pagestore::{Entry, Fold, Written};
 
 use super::crawl::summary::{Proven, bytes as size};
 use crate::commands::shards::Whole;
@@ -51,7 +51,8 @@ impl Audit {
             );
             return Err(Usage(what).into());
         }
-        let replayed = Ledger::replay(store, &directory.terms, asked.make_proof(store)?)?;
+        let policy = asked.make_proof(store)?;
+        let replayed = Ledger::replay(store, &directory.terms, policy)?;
         let coverage = replayed.scheduler.coverage().unwrap_or_default();
         let tests = replayed.scheduler.policy().tests();
         let proven = Proven::of(coverage);
@@ -119,7 +120,7 @@ impl Audit {
     }
 }
 
-/// Reckons again what a crawl in shards has proven: each journal by itself, then that they fit each other.
+/// Computes again what a crawl in shards has proven: each journal by itself, then that they fit each other.
 fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
     let first = whole.first();
     if !first.asked.proves() || first.store.index().seeds().is_empty() {
@@ -131,7 +132,11 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
     for (me, shard) in whole.shards.iter().enumerate() {
         let show = shard.path.display();
         let store = &shard.store;
-        let replayed = Ledger::replay(store, &shard.terms, shard.asked.make_proof(store)?)?;
+        let policy = shard.asked.make_proof(store)?;
+        transfers.me = me as u32;
+        let mut replay = Replay::of_plan(store, &shard.terms, policy);
+        store.try_fold(&mut (&mut replay, &mut transfers))?;
+        let replayed = replay.finish()?;
         let account = replayed.scheduler.shard().map(|account| account.masses());
         let account = account.with_context(|| format!("{show}: keeps no account"))?;
         anyhow::ensure!(
@@ -143,7 +148,6 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
             .coverage()
             .map_or(goal, |coverage| coverage.goal);
         masses.push(account);
-        transfers.read(me as u32, store)?;
     }
     let lanes = Cut::new([0; 16], whole.shards.len() as u32).lanes();
     let (sent, under_way) = transfers.check(whole, lanes)?;
@@ -204,7 +208,7 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
             ),
         ];
         format!(
-            "{}: {} reckoned again from their journals, every hand-out as it stands there\n{}",
+            "{}: {} computed again from their journals, every hand-out as it stands there\n{}",
             whole.path.display(),
             plural(whole.shards.len() as u64, "shard"),
             aligned(&facts)
@@ -220,6 +224,8 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
 /// What the journals say crossed.
 #[derive(Default)]
 struct Transfers {
+    /// The shard whose journal is read.
+    me: u32,
     /// By sender, lane and number: the fingerprint of a transfer, and for whom it has parcels.
     sent: BTreeMap<(u32, u32, u64), (Digest, BTreeSet<u32>)>,
     /// By sender, receiver and number.
@@ -229,30 +235,30 @@ struct Transfers {
     bytes: u64,
 }
 
-impl Transfers {
-    fn read(&mut self, me: u32, store: &Store) -> anyhow::Result<()> {
-        let mut scan = store.scan(Position::FIRST);
-        while let Some((_, _, entry)) = scan.next()? {
-            match entry {
-                Entry::Sent { lane, bytes } => {
-                    let transfer = Transfer::decode(bytes)?;
-                    let items = transfer.parcels.values().map(|parcel| parcel.items.len());
-                    self.items += items.sum::<usize>() as u64;
-                    self.bytes += bytes.len() as u64;
-                    let to = transfer.parcels.keys().map(|to| to.0).collect();
-                    let key = (me, lane, transfer.number);
-                    self.sent.insert(key, (Digest::of(bytes), to));
-                }
-                Entry::Received { bytes } => {
-                    let it = Received::decode(bytes)?;
-                    self.received.insert((it.from.0, me, it.number), it.digest);
-                }
-                _ => {}
+impl Fold<anyhow::Error> for Transfers {
+    fn see(&mut self, _: Written, entry: &Entry<'_>) -> anyhow::Result<()> {
+        match entry {
+            Entry::Sent { lane, bytes } => {
+                let transfer = Transfer::decode(bytes)?;
+                let items = transfer.parcels.values().map(|parcel| parcel.items.len());
+                self.items += items.sum::<usize>() as u64;
+                self.bytes += bytes.len() as u64;
+                let to = transfer.parcels.keys().map(|to| to.0).collect();
+                let key = (self.me, *lane, transfer.number);
+                self.sent.insert(key, (Digest::of(bytes), to));
             }
+            Entry::Received { bytes } => {
+                let it = Received::decode(bytes)?;
+                let key = (it.from.0, self.me, it.number);
+                self.received.insert(key, it.digest);
+            }
+            _ => {}
         }
         Ok(())
     }
+}
 
+impl Transfers {
     /// How many parcels were sent, and how many of them were not received; whatever was received was sent so.
     fn check(&self, whole: &Whole, lanes: u32) -> anyhow::Result<(u64, u64)> {
         for ((from, to, number), digest) in &self.received {

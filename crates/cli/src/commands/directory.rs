@@ -13,8 +13,8 @@ use serde_json::Value;
 use turnstone_crawl::{Clock, Plan};
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::{Coverage, PageId, Policy, Tick};
-use turnstone_ledger::{Folded, Ledger, Past, STOP_NOTE, Terms};
-use turnstone_pagestore::{Lock, PageState, Position, Store};
+use turnstone_ledger::{Folded, Ledger, Past, Replay, STOP_NOTE, Terms};
+use turnstone_pagestore::{Fold, Lock, PageState, Position, Store};
 use turnstone_questions::Asked;
 
 use crate::commands::crawl::config::{Config, FILE};
@@ -110,25 +110,42 @@ impl Directory {
     }
 
     /// The scheduler as it was when the journal ended, under the plan that was in force then; nothing
-    /// where nothing can be decided, because there is no seed.
-    pub(crate) fn fold(&self) -> anyhow::Result<Option<Folded<Box<dyn Policy>>>> {
+    /// where nothing can be decided, because there is no seed. What looks beside it sees the same entries.
+    pub(crate) fn fold(
+        &self,
+        beside: &mut impl Fold<anyhow::Error>,
+    ) -> anyhow::Result<Option<Folded<Box<dyn Policy>>>> {
         if self.asked.name() == "crawl" && self.store.index().seeds().is_empty() {
+            self.store.try_fold(beside)?;
             return Ok(None);
         }
-        self.asked.make(&self.store)?;
-        let make = || self.asked.make(&self.store);
-        let make = || make().expect("it was made a moment ago");
-        Ok(Some(self.fold_with(make)?))
+        Ok(Some(self.fold_with(|| Ok(self.asked.make(&self.store)?), beside)?))
     }
 
     /// The same with a policy whose type is known.
-    pub(crate) fn fold_with<P: Policy>(&self, make: impl Fn() -> P) -> anyhow::Result<Folded<P>> {
-        Ok(Ledger::look(&self.store, &self.terms, make)?)
+    pub(crate) fn fold_with<P: Policy>(
+        &self,
+        make: impl Fn() -> anyhow::Result<P>,
+        beside: &mut impl Fold<anyhow::Error>,
+    ) -> anyhow::Result<Folded<P>> {
+        // Making one may read the store: it is made once, unless the fold begins anew.
+        let mut first = Some(make()?);
+        let mut make = || first.take().or_else(|| make().ok());
+        let make = || make().expect("it was made a moment ago");
+        Ledger::look(&self.store, &self.terms, make, beside)
     }
 
     /// What would be proven if links to pages that are gone or refused counted as much as others, as in
-    /// the paper; nothing where there are none, or nothing is proven.
+    /// the paper.
     pub(crate) fn with_dead_links(&self) -> anyhow::Result<Option<Coverage>> {
+        let mut counting = self.counting_dead()?;
+        self.store.fold(&mut counting)?;
+        dead_counted(counting)
+    }
+
+    /// A fold that tells what [`Directory::with_dead_links`] does; nothing where there are no such links, or
+    /// nothing is proven.
+    pub(crate) fn counting_dead(&self) -> anyhow::Result<Option<Replay<'_, Box<dyn Policy>>>> {
         let index = self.store.index();
         let dead = index.count(PageState::Gone) + index.count(PageState::Refused);
         let skips = self
@@ -145,8 +162,7 @@ impl Directory {
             ..self.asked.clone()
         };
         let policy = counting.make(&self.store)?;
-        let seen = Ledger::news(&self.store, &self.terms, policy)?;
-        Ok(seen.scheduler.coverage())
+        Ok(Some(Replay::news(&self.store, &self.terms, policy)))
     }
 
     /// The wall clock at which this crawl last changed, in milliseconds of 1970.
@@ -177,6 +193,14 @@ impl Directory {
     pub(crate) fn fate(&self, page: PageId) -> anyhow::Result<(String, String)> {
         fate_of(&self.store, page)
     }
+}
+
+/// What a fold of [`Directory::counting_dead`] came to.
+pub(crate) fn dead_counted<P: Policy>(
+    counting: Option<Replay<'_, P>>,
+) -> anyhow::Result<Option<Coverage>> {
+    let folded = counting.map(Replay::finish).transpose()?;
+    Ok(folded.and_then(|folded| folded.scheduler.coverage()))
 }
 
 /// What a crawl that runs in a directory said of itself a moment ago.

@@ -9,7 +9,7 @@ use turnstone_frontier::PageId;
 use turnstone_lab::number::{percent, plural, whole};
 use turnstone_lab::table::Table;
 use turnstone_ledger::{Past, Until};
-use turnstone_pagestore::{Entry, Position, Settled, Store};
+use turnstone_pagestore::{Entry, Fold, Index, Onward, Settled, Store, Written};
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
@@ -47,21 +47,6 @@ pub(crate) struct Discover {
     options: LiveOptions,
 }
 
-#[derive(Default)]
-struct Found {
-    requests: u64,
-    /// Known pages fetched again.
-    asked: u64,
-    /// New pages fetched.
-    new: u64,
-    /// Of these, known before the round.
-    known_before: u64,
-    /// New pages that were known of but did not come.
-    failed: u64,
-    /// By known page: new pages that it led to, itself or through other new ones.
-    givers: BTreeMap<PageId, u64>,
-}
-
 impl Discover {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let spec: Spec = self.policy.parse()?;
@@ -86,7 +71,9 @@ impl Discover {
         };
         let answered = ask(order, Asked::make)?;
         let store = Store::look(&self.directory)?;
-        let found = found(&store, &before, answered.began)?;
+        let mut found = Found::new(before.index());
+        let mut news = News::since(&store, answered.began, output);
+        store.fold(&mut (Onward(answered.began, &mut found), &mut news))?;
         let overhead = (found.new > 0).then(|| found.asked as f64 / found.new as f64);
         let mut givers: Vec<(PageId, u64)> = found.givers.into_iter().collect();
         givers.sort_by_key(|(page, count)| (std::cmp::Reverse(*count), *page));
@@ -94,10 +81,6 @@ impl Discover {
             .iter()
             .map(|(page, count)| Ok((store.url(*page)?, *count)))
             .collect::<anyhow::Result<_>>()?;
-        let news = match output.is_text() {
-            true => News::since(&self.directory, answered.began)?,
-            false => News::default(),
-        };
         let document = json!({
             "directory": self.directory.display().to_string(),
             "policy": self.policy,
@@ -147,54 +130,83 @@ impl Discover {
     }
 }
 
-/// What a round found, from the journal: every page that was not stored before is new.
-fn found(store: &Store, before: &Store, began: Position) -> anyhow::Result<Found> {
-    let before = before.index();
-    let is_new = |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
-    let mut found = Found::default();
-    // New pages: the known page whose fetch first led to them.
-    let mut through: BTreeMap<PageId, PageId> = BTreeMap::new();
-    let mut scan = store.scan(began);
-    let mut links = Vec::new();
-    while let Some((_, _, entry)) = scan.next()? {
+/// What a round found: every page that was not stored before is new. A fold of what it wrote.
+struct Found<'a> {
+    /// The index before the round.
+    before: &'a Index,
+    requests: u64,
+    /// Known pages fetched again.
+    asked: u64,
+    /// New pages fetched.
+    new: u64,
+    /// Of these, known before the round.
+    known_before: u64,
+    /// New pages that were known of but did not come.
+    failed: u64,
+    /// By known page: new pages that it led to, itself or through other new ones.
+    givers: BTreeMap<PageId, u64>,
+    /// New pages: the known page whose fetch first led to them.
+    through: BTreeMap<PageId, PageId>,
+}
+
+impl<'a> Found<'a> {
+    fn new(before: &'a Index) -> Self {
+        Self {
+            before,
+            requests: 0,
+            asked: 0,
+            new: 0,
+            known_before: 0,
+            failed: 0,
+            givers: BTreeMap::new(),
+            through: BTreeMap::new(),
+        }
+    }
+}
+
+impl<E> Fold<E> for Found<'_> {
+    fn see(&mut self, _: Written, entry: &Entry<'_>) -> Result<(), E> {
         let Entry::Outcome(outcome) = entry else {
-            continue;
+            return Ok(());
         };
+        let before = self.before;
+        let is_new =
+            |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
         let (page, new) = (outcome.page, is_new(outcome.page));
-        found.requests += u64::from(outcome.facts.requests);
+        self.requests += u64::from(outcome.facts.requests);
         let giver = if new {
-            through.get(&page).copied()
+            self.through.get(&page).copied()
         } else {
             Some(page)
         };
         match outcome.settled {
             Settled::Fetched(_) if new => {
-                found.new += 1;
+                self.new += 1;
                 match giver {
-                    Some(giver) => *found.givers.entry(giver).or_default() += 1,
-                    None => found.known_before += 1,
+                    Some(giver) => *self.givers.entry(giver).or_default() += 1,
+                    None => self.known_before += 1,
                 }
             }
-            Settled::Fetched(_) => found.asked += 1,
+            Settled::Fetched(_) => self.asked += 1,
             Settled::Moved(to) => {
-                found.asked += u64::from(!new);
+                self.asked += u64::from(!new);
                 if let (true, Some(giver)) = (is_new(to), giver) {
-                    through.entry(to).or_insert(giver);
+                    self.through.entry(to).or_insert(giver);
                 }
             }
             Settled::Failed(_) if outcome.facts.requests > 0 => {
-                found.asked += u64::from(!new);
-                found.failed += u64::from(new);
+                self.asked += u64::from(!new);
+                self.failed += u64::from(new);
             }
             Settled::Failed(_) => {}
         }
-        links.clear();
-        outcome.links.read(&mut links);
-        for link in links.iter().filter(|link| is_new(**link)) {
-            if let Some(giver) = giver {
-                through.entry(*link).or_insert(giver);
-            }
+        if let Some(giver) = giver {
+            outcome.links.each(|link| {
+                if is_new(link) {
+                    self.through.entry(link).or_insert(giver);
+                }
+            });
         }
+        Ok(())
     }
-    Ok(found)
 }

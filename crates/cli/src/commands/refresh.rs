@@ -8,10 +8,12 @@ use serde_json::json;
 use turnstone_events::{DiffLine, diff_json, diff_text};
 use turnstone_fetch::urls::{UrlLimits, parse};
 use turnstone_frontier::{Change, Fault, PageId};
-use turnstone_lab::freshness::{self, Freshness};
+use turnstone_lab::freshness::{Freshness, Looks};
 use turnstone_lab::number::{percent, plural, whole};
 use turnstone_ledger::{Past, Until};
-use turnstone_pagestore::{Entry, Facts, Position, Settled, Store};
+use turnstone_pagestore::{
+    Entry, Facts, Fold, Onward, Outcome, Position, Settled, Store, Written,
+};
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
@@ -120,14 +122,15 @@ impl Refresh {
         };
         let answered = ask(order, Asked::make)?;
         let store = Rc::new(Store::look(&self.directory)?);
-        let found = self.found(&store, answered.began)?;
-        let freshness = freshness::after_round(&store, answered.began, stored)?;
+        let began = answered.began;
+        let mut found = Found::new(&self, &store);
+        let mut looks = Looks::default();
+        let mut news = News::since(&store, began, output);
+        let round = Onward(began, (&mut found, &mut looks));
+        store.try_fold::<anyhow::Error>(&mut (round, &mut news))?;
+        let freshness = looks.freshness(stored);
         let (fetched, changed) = (found.fetched, found.changed.len() as u64);
         let ratio = changed as f64 / (fetched.max(1)) as f64;
-        let news = match output.is_text() {
-            true => News::since(&self.directory, answered.began)?,
-            false => News::default(),
-        };
         let document = json!({
             "directory": self.directory.display().to_string(),
             "policy": self.policy,
@@ -167,49 +170,74 @@ impl Refresh {
         })?;
         Ok(Exit::Done)
     }
+}
 
-    /// What the round found, from the journal.
-    fn found(&self, store: &Rc<Store>, began: Position) -> anyhow::Result<Found> {
-        let mut found = Found::default();
-        let mut scan = store.scan(began);
-        while let Some((_, _, entry)) = scan.next()? {
-            let outcome = match entry {
-                Entry::Outcome(outcome) => outcome,
-                Entry::Page { .. } => {
-                    found.new_pages += 1;
-                    continue;
-                }
-                _ => continue,
-            };
-            found.requests += u64::from(outcome.facts.requests);
-            let what = match outcome.settled {
-                Settled::Fetched(Change::Changed) => "changed",
-                Settled::Moved(_) => "moved",
-                Settled::Failed(Fault::Gone) => "gone",
-                Settled::Fetched(_) => {
-                    found.fetched += 1;
-                    continue;
-                }
-                Settled::Failed(_) => continue,
-            };
-            found.fetched += 1;
-            let (page, url) = (outcome.page, store.url(outcome.page)?);
-            let (mut words, mut hunks) = (Vec::new(), None);
-            if self.diff && what == "changed" {
-                words = difference(store, outcome.before, &outcome)?;
-                if found.changed.len() < DIFFS_MAX {
-                    hunks = self.hunks(store, (&url, page), &outcome.facts);
-                }
-            }
-            found.changed.push(Changed {
-                page,
-                url,
-                what,
-                words,
-                hunks,
-            });
+/// What a round found. A fold of what it wrote.
+struct Found<'a> {
+    refresh: &'a Refresh,
+    store: &'a Rc<Store>,
+    requests: u64,
+    fetched: u64,
+    new_pages: u64,
+    changed: Vec<Changed>,
+}
+
+impl<'a> Found<'a> {
+    fn new(refresh: &'a Refresh, store: &'a Rc<Store>) -> Self {
+        Self {
+            refresh,
+            store,
+            requests: 0,
+            fetched: 0,
+            new_pages: 0,
+            changed: Vec::new(),
         }
-        Ok(found)
+    }
+
+    fn settled(&mut self, outcome: &Outcome<'_>) -> anyhow::Result<()> {
+        self.requests += u64::from(outcome.facts.requests);
+        let what = match outcome.settled {
+            Settled::Fetched(Change::Changed) => "changed",
+            Settled::Moved(_) => "moved",
+            Settled::Failed(Fault::Gone) => "gone",
+            Settled::Fetched(_) => {
+                self.fetched += 1;
+                return Ok(());
+            }
+            Settled::Failed(_) => return Ok(()),
+        };
+        self.fetched += 1;
+        let (page, url) = (outcome.page, self.store.url(outcome.page)?);
+        let (mut words, mut hunks) = (Vec::new(), None);
+        if self.refresh.diff && what == "changed" {
+            words = difference(self.store, outcome.before, outcome)?;
+            if self.changed.len() < DIFFS_MAX {
+                hunks = self
+                    .refresh
+                    .hunks(self.store, (&url, page), &outcome.facts);
+            }
+        }
+        self.changed.push(Changed {
+            page,
+            url,
+            what,
+            words,
+            hunks,
+        });
+        Ok(())
+    }
+}
+
+impl Fold<anyhow::Error> for Found<'_> {
+    fn see(&mut self, _: Written, entry: &Entry<'_>) -> anyhow::Result<()> {
+        match entry {
+            Entry::Outcome(outcome) => self.settled(outcome),
+            Entry::Page { .. } => {
+                self.new_pages += 1;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -257,14 +285,6 @@ fn current(freshness: &Freshness) -> String {
     }
 }
 
-#[derive(Default)]
-struct Found {
-    requests: u64,
-    fetched: u64,
-    new_pages: u64,
-    changed: Vec<Changed>,
-}
-
 /// How many pages a budget means.
 pub(super) fn budget(text: &str, stored: u64) -> anyhow::Result<u64> {
     Ok(match units::amount(text) {
@@ -278,7 +298,7 @@ pub(super) fn budget(text: &str, stored: u64) -> anyhow::Result<u64> {
 fn difference(
     store: &Store,
     before: Position,
-    after: &turnstone_pagestore::Outcome<'_>,
+    after: &Outcome<'_>,
 ) -> anyhow::Result<Vec<String>> {
     let Some((old, old_links)) = copy_before(store, before)? else {
         return Ok(vec!["it was not stored before".into()]);

@@ -13,7 +13,9 @@ use turnstone_fetch::urls::host_of;
 use turnstone_frontier::{Chance, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
 use turnstone_ledger::{Stop, Until};
-use turnstone_pagestore::{Entry, Settled, Store};
+use turnstone_pagestore::{
+    Entry, Fold, Onward, Outcome, Settled, Store, StoreError, Written,
+};
 use turnstone_policy::liveness::{
     self, AliveEstimate, Confidence, Enough, LivenessPolicy, SampleSize,
 };
@@ -190,9 +192,15 @@ impl Revive {
             .verdicts
             .clone()
             .unwrap_or_else(|| directory.join("revived.tsv"));
-        let written = verdicts(&store, &file)?;
+        let mut verdicts = Verdicts::of(&store);
+        let mut news = News::since(&store, answered.began, output);
+        store.try_fold::<anyhow::Error>(&mut (
+            Onward(last_survey(&store)?, &mut verdicts),
+            &mut news,
+        ))?;
+        write_whole(&file, |out| out.write_all(verdicts.lines.as_bytes()))?;
         let requests = answered.summary.tally.requests - before;
-        let cost = written.requests as f64 / known.alive.max(1) as f64;
+        let cost = verdicts.requests as f64 / known.alive.max(1) as f64;
         let stopped_by = if met {
             "alive"
         } else {
@@ -203,17 +211,13 @@ impl Revive {
             false => verdict::because(answered.summary.stop),
         };
         let estimated = known.estimated(stored, confidence);
-        let news = match output.is_text() {
-            true => News::since(&directory, answered.began)?,
-            false => News::default(),
-        };
         let document = json!({
             "directory": directory.display().to_string(),
             "imported": imported,
             "policy": self.policy,
             "pages": stored,
             "requests": requests,
-            "survey_requests": written.requests,
+            "survey_requests": verdicts.requests,
             "alive": known.alive,
             "gone": known.gone,
             "alive_estimate": estimated.map(|(about, ..)| about),
@@ -221,7 +225,7 @@ impl Revive {
             "looks": known.estimate.as_ref().map(AliveEstimate::looks),
             "cost": cost,
             "stopped_by": stopped_by,
-            "verdicts": written.verdicts,
+            "verdicts": verdicts.count,
             "file": file.display().to_string(),
         });
         output.last(&document, || {
@@ -234,7 +238,7 @@ impl Revive {
                 whole(stored),
                 whole(requests),
                 told(&known, stored, confidence),
-                whole(written.verdicts),
+                whole(verdicts.count),
                 file.display(),
             ) + &news.table(|_| Vec::new())
         })?;
@@ -353,36 +357,35 @@ fn told(known: &Known, pages: u64, confidence: Confidence) -> String {
     text
 }
 
-/// A survey so far, over all its runs.
-#[derive(Default)]
-struct Written {
+/// A survey so far, over all its runs: the verdict of every page that has one. A fold of what it wrote.
+struct Verdicts<'a> {
+    store: &'a Store,
+    /// A line for each, below a line of names.
+    lines: String,
     /// Pages with a verdict.
-    verdicts: u64,
+    count: u64,
     /// All that was asked for: pages, probes, robots.txt.
     requests: u64,
 }
 
-/// Writes the verdict of every page that has one in the last survey.
-fn verdicts(store: &Store, file: &Path) -> anyhow::Result<Written> {
-    let mut scan = store.scan(last_survey(store)?);
-    let mut lines = String::from("url\tverdict\tevidence\tfinal_url\ttime_ms\n");
-    let mut written = Written::default();
-    while let Some((_, _, entry)) = scan.next()? {
-        let outcome = match entry {
-            Entry::Outcome(outcome) => outcome,
-            Entry::Robots { requests, .. } => {
-                written.requests += u64::from(requests);
-                continue;
-            }
-            _ => continue,
-        };
+impl<'a> Verdicts<'a> {
+    fn of(store: &'a Store) -> Self {
+        Self {
+            store,
+            lines: String::from("url\tverdict\tevidence\tfinal_url\ttime_ms\n"),
+            count: 0,
+            requests: 0,
+        }
+    }
+
+    fn settled(&mut self, outcome: &Outcome<'_>) -> Result<(), StoreError> {
         let facts = &outcome.facts;
-        written.requests += u64::from(facts.requests);
+        self.requests += u64::from(facts.requests);
         let verdict = match outcome.settled {
             Settled::Fetched(_) if facts.class == ALIVE => "alive",
             Settled::Failed(Fault::Gone) => "gone",
             Settled::Failed(Fault::Refused) => "undecided",
-            _ => continue,
+            _ => return Ok(()),
         };
         let (evidence, landed) = facts
             .detail
@@ -394,16 +397,26 @@ fn verdicts(store: &Store, file: &Path) -> anyhow::Result<Written> {
             (class, evidence) => format!("{class}: {evidence}"),
         };
         let _ = writeln!(
-            lines,
+            self.lines,
             "{}\t{verdict}\t{}\t{landed}\t{}",
-            store.url(outcome.page)?,
+            self.store.url(outcome.page)?,
             evidence.replace(['\t', '\n'], " "),
             facts.wall_ms,
         );
-        written.verdicts += 1;
+        self.count += 1;
+        Ok(())
     }
-    write_whole(file, |out| out.write_all(lines.as_bytes()))?;
-    Ok(written)
+}
+
+impl<E: From<StoreError>> Fold<E> for Verdicts<'_> {
+    fn see(&mut self, _: Written, entry: &Entry<'_>) -> Result<(), E> {
+        match entry {
+            Entry::Outcome(outcome) => self.settled(outcome)?,
+            Entry::Robots { requests, .. } => self.requests += u64::from(*requests),
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use turnstone_fetch::urls::site_of;
 use turnstone_frontier::{Coverage, HostId, Policy, Scheduler};
 use turnstone_lab::number::whole;
 use turnstone_ledger::Folded;
-use turnstone_pagestore::{Index, PageState, Store, Tally, shard_folders};
+use turnstone_pagestore::{Fold, Index, PageState, Store, Tally, shard_folders};
 
 use super::crawl::verdict::{Counts, End, Stand};
-use super::directory::{Directory, Standing, live};
+use super::directory::{Directory, Standing, dead_counted, live};
 use crate::exit::Usage;
 
 /// Where the shards of a crawl are, in its directory.
@@ -41,6 +41,17 @@ pub(crate) fn folder_of(directory: &Path, url: &Url) -> anyhow::Result<PathBuf> 
     let count = u32::try_from(folders.len()).unwrap_or(u32::MAX);
     let shard = Cut::new(store.secret(), count).shard_of(site_of(url));
     Ok(folders[shard.0 as usize].clone())
+}
+
+/// What the journals of a crawl lead to.
+#[derive(Default)]
+pub(crate) struct WholeFolded {
+    /// By shard; nothing where nothing can be decided.
+    pub(crate) shards: Vec<Option<Folded<Box<dyn Policy>>>>,
+    /// What is proven, as the journals say; nothing where nothing is.
+    pub(crate) coverage: Option<Coverage>,
+    /// The same with links to dead pages counted; of shards nobody can say.
+    pub(crate) with_dead: Option<Coverage>,
 }
 
 /// A crawl, looked at: its shards in order, or itself where it is in one piece.
@@ -173,15 +184,28 @@ impl Whole {
         Ok(stand.sentence())
     }
 
-    /// What is proven, as the journals say; nothing where nothing is.
-    pub(crate) fn coverage(&self) -> anyhow::Result<Option<Coverage>> {
-        let folded = self.shards.iter().map(Directory::fold);
-        let folded = folded.collect::<anyhow::Result<Vec<_>>>()?;
-        Ok(self.coverage_of(&folded))
+    /// Reads every journal once: for what is proven, and for what looks at it beside, one for each shard.
+    pub(crate) fn fold<F: Fold<anyhow::Error>>(
+        &self,
+        beside: impl IntoIterator<Item = F>,
+    ) -> anyhow::Result<WholeFolded> {
+        // What counts links to dead pages has no account between shards.
+        let mut counting = match self.is_cut() {
+            true => None,
+            false => self.first().counting_dead()?,
+        };
+        let mut shards = Vec::new();
+        for (shard, mut beside) in self.shards.iter().zip(beside) {
+            shards.push(shard.fold(&mut (&mut counting, &mut beside))?);
+        }
+        Ok(WholeFolded {
+            coverage: self.coverage_of(&shards),
+            with_dead: dead_counted(counting)?,
+            shards,
+        })
     }
 
-    /// The same, of journals that are folded.
-    pub(crate) fn coverage_of<P: Policy>(&self, folded: &[Option<Folded<P>>]) -> Option<Coverage> {
+    fn coverage_of<P: Policy>(&self, folded: &[Option<Folded<P>>]) -> Option<Coverage> {
         let all = || folded.iter().flatten().map(|folded| &folded.scheduler);
         let first = all().find_map(Scheduler::coverage)?;
         if !self.is_cut() {
@@ -189,14 +213,6 @@ impl Whole {
         }
         let masses = all().filter_map(|scheduler| Some(scheduler.shard()?.masses()));
         Some(Coverage::of_shards(masses, first.goal))
-    }
-
-    /// The same with links to dead pages counted; of shards nobody can say.
-    pub(crate) fn with_dead_links(&self) -> anyhow::Result<Option<Coverage>> {
-        if self.is_cut() {
-            return Ok(None);
-        }
-        self.first().with_dead_links()
     }
 
     /// What each shard has.

@@ -13,7 +13,7 @@ use crate::commands::crawl::summary::{self, Proven};
 use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
 use crate::commands::keep::slice;
-use crate::commands::shards::Whole;
+use crate::commands::shards::{Whole, WholeFolded};
 use crate::exit::Exit;
 use crate::lines::aligned;
 use crate::moment::utc;
@@ -55,9 +55,13 @@ impl Moment {
         let whole = Whole::look(path)?;
         let live = whole.live();
         let directory = whole.first();
-        let coverage = match &live {
-            Some(_) => None,
-            None => whole.coverage()?,
+        let WholeFolded {
+            coverage,
+            with_dead,
+            ..
+        } = match &live {
+            Some(_) => WholeFolded::default(),
+            None => whole.fold(std::iter::repeat(()))?,
         };
         let proven = match &live {
             // The running crawl knows, and what it knows costs nothing to read.
@@ -79,10 +83,7 @@ impl Moment {
         Ok(Self {
             standing: whole.standing()?,
             sentence: whole.sentence(coverage)?,
-            with_dead: match &live {
-                Some(_) => None,
-                None => whole.with_dead_links()?,
-            },
+            with_dead,
             whole,
             live,
             proven,

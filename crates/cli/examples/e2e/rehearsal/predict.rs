@@ -15,7 +15,7 @@ use turnstone_frontier::{
     Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Tick,
 };
 use turnstone_lab::serve::Handle;
-use turnstone_ledger::{DISCOVER as DISCOVER_QUESTION, Ledger, Past, View};
+use turnstone_ledger::{DISCOVER as DISCOVER_QUESTION, Past, Replay, View};
 use turnstone_pagestore::{Key, Store};
 use turnstone_policy::Question;
 use turnstone_questions::Asked;
@@ -88,7 +88,9 @@ pub(crate) fn predict(
     };
     let policy = asked.make(store)?;
     let terms = oracle.plan.terms(question, question, past);
-    let folded = Ledger::news(store, &terms, policy)?;
+    let mut news = Replay::news(store, &terms, policy);
+    store.fold(&mut news)?;
+    let folded = news.finish()?;
     let mut lab = Lab {
         oracle,
         scheduler: folded.scheduler,

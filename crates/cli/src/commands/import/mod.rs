@@ -32,7 +32,7 @@ use turnstone_fetch::Url;
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::{Politeness, Tick};
 use turnstone_ledger::{IMPORT, sow};
-use turnstone_pagestore::{Entry, Store};
+use turnstone_pagestore::{Each, Entry, Onward, Position, Store};
 
 use self::graph::Graph;
 use self::history::Past;
@@ -410,22 +410,20 @@ fn resume(store: &Store, plan: &Plan) -> anyhow::Result<(Noted, VecDeque<Written
     let noted = noted(store)?;
     debug_assert_eq!(noted.begun_at, plan.begun_at);
     let mut written = VecDeque::new();
-    let mut links = Vec::new();
-    if let Some(at) = store.index().note_at(IMPORT) {
-        let mut scan = store.scan(at);
-        while let Some((_, _, entry)) = scan.next()? {
-            if let Entry::Outcome(outcome) = entry {
-                links.clear();
-                outcome.links.read(&mut links);
-                written.push_back(Written {
-                    page: outcome.page,
-                    at: outcome.facts.wall_ms,
-                    settled: outcome.settled,
-                    links: links.len() as u64,
-                });
-            }
+    let since = store.index().note_at(IMPORT).unwrap_or(Position::NEVER);
+    let mut outcomes = Each(|entry: &Entry<'_>| {
+        if let Entry::Outcome(outcome) = entry {
+            let mut links = 0;
+            outcome.links.each(|_| links += 1);
+            written.push_back(Written {
+                page: outcome.page,
+                at: outcome.facts.wall_ms,
+                settled: outcome.settled,
+                links,
+            });
         }
-    }
+    });
+    store.fold(&mut Onward(since, &mut outcomes))?;
     Ok((noted, written))
 }
 

@@ -14,7 +14,7 @@ use turnstone_crawl::{Clock, Lists, Parts, Plan, Round, Summary};
 use turnstone_fetch::Client;
 use turnstone_lab::number::{duration, whole};
 use turnstone_ledger::{Ledger, Past, Slice, SliceNote, Until, flips};
-use turnstone_pagestore::{Position, Store};
+use turnstone_pagestore::{Each, Entry, Onward, Position, Store};
 use turnstone_policy::{Question, Spec, keep};
 use turnstone_questions::Asked;
 
@@ -191,7 +191,11 @@ impl Keep {
 
     fn print(&self, summary: &Summary, began: Position, output: &Output) -> anyhow::Result<()> {
         let store = Store::look(&self.directory)?;
-        let kept = kept(&store, began)?;
+        // All that was asked for since, as if it were one slice.
+        let mut kept = Slice::default();
+        let mut news = News::since(&store, began, output);
+        let round = Onward(began, Each(|entry: &Entry<'_>| kept.count(entry)));
+        store.fold(&mut (round, &mut news))?;
         let all_in_all = slice::json(&SliceNote {
             slice: kept,
             began_s: 0,
@@ -209,10 +213,6 @@ impl Keep {
                 all.insert(format!("kept_{key}"), all_in_all[key].clone());
             }
         }
-        let news = match output.is_text() {
-            true => News::since(&self.directory, began)?,
-            false => News::default(),
-        };
         output.last(&document, || {
             format!(
                 "{}: {} slices in {}, {} requests: {}; it ended because {}\n\n{}",
@@ -276,14 +276,4 @@ fn plan(config: &Config, store: &Store) -> anyhow::Result<Plan> {
 /// Tells of a slice that ended.
 fn teller() -> live::TellSlice {
     Arc::new(|note: &SliceNote| slice::line(&slice::json(note)))
-}
-
-/// What came of all that was asked for from a place in the journal on, as if it were one slice.
-fn kept(store: &Store, began: Position) -> anyhow::Result<Slice> {
-    let mut kept = Slice::default();
-    let mut scan = store.scan(began);
-    while let Some((_, _, entry)) = scan.next()? {
-        kept.count(&entry);
-    }
-    Ok(kept)
 }

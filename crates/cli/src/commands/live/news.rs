@@ -16,7 +16,7 @@ use turnstone_events::{Kind, SiteEvent, Stream, json, plain};
 use turnstone_fetch::urls::shown;
 use turnstone_lab::number::{plural, whole};
 use turnstone_lab::table::Table;
-use turnstone_pagestore::Position;
+use turnstone_pagestore::{Entry, Fold, Position, Store, StoreError, Written};
 
 use crate::output::Output;
 
@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long the thread sleeps before it looks whether it is to end.
 const NAP: Duration = Duration::from_millis(20);
 
-/// Events since a place in the journal, as many as are listed, and how many there are.
+/// Events since a place in the journal, as many as are listed, and how many there are. A fold of the journal.
 #[derive(Default)]
 pub(crate) struct News {
     /// The first of them.
@@ -35,25 +35,19 @@ pub(crate) struct News {
     all: u64,
     directory: PathBuf,
     began: Position,
+    /// None where nobody wants to know.
+    stream: Option<Stream>,
 }
 
 impl News {
-    pub(crate) fn since(directory: &Path, began: Position) -> anyhow::Result<Self> {
-        let mut news = Self {
-            directory: directory.to_owned(),
+    /// Those of a crawl from a place on, if they are to be printed as a table.
+    pub(crate) fn since(store: &Store, began: Position, output: &Output) -> Self {
+        Self {
+            directory: store.directory().to_owned(),
             began,
+            stream: output.is_text().then(|| Stream::of(store).with_alive()),
             ..Self::default()
-        };
-        Stream::open(directory)?
-            .with_alive()
-            .pull(began, |event| -> anyhow::Result<()> {
-                news.all += 1;
-                if news.listed.len() < LISTED_MAX {
-                    news.listed.push(event);
-                }
-                Ok(())
-            })?;
-        Ok(news)
+        }
     }
 
     /// For people: what happened to which page. `more` are further lines about an event.
@@ -83,6 +77,27 @@ impl News {
             );
         }
         text
+    }
+}
+
+impl<E: From<StoreError>> Fold<E> for News {
+    fn see(&mut self, written: Written, entry: &Entry<'_>) -> Result<(), E> {
+        let stream = self.stream.as_mut();
+        let event = stream.map(|stream| stream.take(self.began, written, entry));
+        if let Some(event) = event.transpose()?.flatten() {
+            self.all += 1;
+            if self.listed.len() < LISTED_MAX {
+                self.listed.push(event);
+            }
+        }
+        Ok(())
+    }
+
+    fn begins(&self) -> Position {
+        match self.stream {
+            Some(_) => Position::FIRST,
+            None => Position::NEVER,
+        }
     }
 }
 

@@ -32,10 +32,9 @@ pub(super) async fn show(
 ) {
     let terminal = (std::io::stderr().is_terminal() && !crate::log::is_json()).then(lines);
     let mut written: Option<Instant> = None;
-    let mut said: Vec<String> = Vec::new();
+    let mut piped = Piped::default();
     let mut past: Vec<(Instant, u64, u64)> = Vec::new();
     let mut told: Option<u32> = None;
-    let mut last_line = Instant::now();
     while progress.changed().await.is_ok() {
         let now = progress.borrow_and_update().clone();
         let moment = Instant::now();
@@ -67,9 +66,10 @@ pub(super) async fn show(
             }
         }
         if terminal.is_none() {
-            say_once(&now, &mut said);
-            if last_line.elapsed() >= LINE_EVERY {
-                last_line = moment;
+            for reason in piped.news(&now) {
+                crate::log::warning(&format!("turnstone: {reason}"));
+            }
+            if piped.is_line_due(&now) {
                 let document = document(&now, rates(&past));
                 crate::log::say("info", &format!("turnstone: {}", line(&now)), &document);
             }
@@ -121,16 +121,40 @@ fn waits(waited: &Waited, now: &Progress) -> String {
     text
 }
 
-/// Without a terminal: a line for each new reason why nothing comes.
-fn say_once(now: &Progress, said: &mut Vec<String>) {
-    let paused = now.paused.as_ref().map(|why| format!("paused: {why}"));
-    let trouble = now.trouble.as_ref();
-    let trouble = trouble.map(|what| format!("{what}; the crawler tries again later"));
-    for line in [paused, now.warning.clone(), trouble].into_iter().flatten() {
-        if said.len() < SAID_MAX && !said.contains(&line) {
-            crate::log::warning(&format!("turnstone: {line}"));
-            said.push(line);
+/// What was said where nobody looks at a terminal. Its time is that of the crawl's own progress, which comes
+/// several times a second, whatever the crawl waits for.
+#[derive(Default)]
+struct Piped {
+    /// Why nothing comes, so far.
+    said: Vec<String>,
+    /// When the last line was said.
+    last_line: Duration,
+}
+
+impl Piped {
+    /// New reasons why nothing comes.
+    fn news(&mut self, now: &Progress) -> Vec<String> {
+        let paused = now.paused.as_ref().map(|why| format!("paused: {why}"));
+        let trouble = now.trouble.as_ref();
+        let trouble = trouble.map(|what| format!("{what}; the crawler tries again later"));
+        let reasons = [paused, now.warning.clone(), trouble].into_iter().flatten();
+        let mut news = Vec::new();
+        for reason in reasons {
+            if self.said.len() < SAID_MAX && !self.said.contains(&reason) {
+                self.said.push(reason.clone());
+                news.push(reason);
+            }
         }
+        news
+    }
+
+    /// Whether it is time to say how far the crawl is.
+    fn is_line_due(&mut self, now: &Progress) -> bool {
+        let due = now.running >= self.last_line + LINE_EVERY;
+        if due {
+            self.last_line = now.running;
+        }
+        due
     }
 }
 
@@ -242,6 +266,31 @@ mod tests {
     use turnstone_frontier::Tick;
 
     use super::*;
+
+    #[test]
+    fn half_a_minute_is_the_longest_silence_and_reasons_are_said_once() {
+        let mut piped = Piped::default();
+        let (mut lines, mut reasons) = (Vec::new(), Vec::new());
+        for tenths in 0..1000 {
+            let now = Progress {
+                running: Duration::from_millis(tenths * 100),
+                // Nothing comes, and nothing but time changes.
+                trouble: (tenths > 50).then(|| "a.example does not answer".to_owned()),
+                paused: (tenths > 700).then(|| "the disk is full".to_owned()),
+                ..Progress::default()
+            };
+            reasons.extend(piped.news(&now));
+            if piped.is_line_due(&now) {
+                lines.push(now.running.as_secs());
+            }
+        }
+        assert_eq!(lines, [30, 60, 90]);
+        let expected = [
+            "a.example does not answer; the crawler tries again later",
+            "paused: the disk is full",
+        ];
+        assert_eq!(reasons, expected);
+    }
 
     #[test]
     fn a_line_says_how_far_it_is_and_which_hosts_it_waits_for() {

@@ -20,8 +20,8 @@ use self::course::Course;
 use self::missing::Missing;
 use crate::commands::crawl::summary::{Proven, bytes, classes, dead_line};
 use crate::commands::crawl::verdict::because;
-use crate::commands::directory::{Directory, Standing};
-use crate::commands::shards::Whole;
+use crate::commands::directory::Standing;
+use crate::commands::shards::{Whole, WholeFolded};
 use crate::exit::Exit;
 use crate::files::write_whole;
 use crate::moment::utc;
@@ -76,16 +76,16 @@ pub(crate) fn html(directory: &Path) -> anyhow::Result<String> {
 fn page(crawl: &Whole) -> anyhow::Result<Page> {
     let directory = crawl.first();
     let tally = &crawl.tally();
-    let course = Course::of(crawl.shards.iter().map(|shard| &shard.store))?;
-    let folded = crawl.shards.iter().map(Directory::fold);
-    let folded = folded.collect::<anyhow::Result<Vec<_>>>()?;
-    let coverage = crawl.coverage_of(&folded);
-    let mut parts = vec![Part::Text(setting(crawl, coverage)?)];
+    let mut courses = vec![Course::default(); crawl.shards.len()];
+    let folded = crawl.fold(&mut courses)?;
+    let course = Course::joined(courses);
+    let coverage = folded.coverage;
+    let mut parts = vec![Part::Text(setting(crawl, &folded)?)];
     if let Some(coverage) = coverage {
         parts.push(Part::Figure(coverage_figure(&course, Proven::of(coverage))));
     }
-    let folded = crawl.shards.iter().zip(folded.iter().flatten());
-    let missing = folded.map(|(shard, folded)| Missing::of(shard, folded));
+    let shards = crawl.shards.iter().zip(folded.shards.iter().flatten());
+    let missing = shards.map(|(shard, folded)| Missing::of(shard, folded));
     let missing = missing.collect::<anyhow::Result<Vec<_>>>()?;
     let missing = missing.into_iter().reduce(Missing::and);
     if let (Some(coverage), Some(missing)) = (coverage, missing) {
@@ -129,7 +129,7 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
 }
 
 /// The crawl in a paragraph.
-fn setting(crawl: &Whole, coverage: Option<Coverage>) -> anyhow::Result<String> {
+fn setting(crawl: &Whole, folded: &WholeFolded) -> anyhow::Result<String> {
     let directory = crawl.first();
     let tally = crawl.tally();
     let state = match crawl.standing()? {
@@ -156,7 +156,7 @@ fn setting(crawl: &Whole, coverage: Option<Coverage>) -> anyhow::Result<String> 
     if crawl.is_cut() {
         text += &format!(" It is cut into shards: {}.", crawl.shards_text());
     }
-    if let Some(coverage) = coverage {
+    if let Some(coverage) = folded.coverage {
         let proven = Proven::of(coverage);
         text += &format!(
             " At least {} and at most {} of the personalised PageRank of all pages that can be fetched is in \
@@ -165,7 +165,7 @@ fn setting(crawl: &Whole, coverage: Option<Coverage>) -> anyhow::Result<String> 
             percent(proven.upper_bound),
             percent(proven.goal),
         );
-        if let Some(with_dead) = crawl.with_dead_links()? {
+        if let Some(with_dead) = folded.with_dead {
             text += &format!(" It is {}.", dead_line(with_dead));
         }
         let confidence = directory.asked.confidence.map(|level| level.number());
@@ -211,14 +211,14 @@ fn coverage_figure(course: &Course, proven: Proven) -> Figure {
 fn answers_figure(course: &Course) -> Figure {
     let line = |name: &str, class: usize| {
         let points = course.answers.iter();
-        let points = points.map(|(requests, counts)| (*requests as f64, counts[class] as f64));
+        let points = points.map(|it| (it.requests as f64, it.classes[class] as f64));
         Series::line(name, points.collect())
     };
     let classes = [("2xx", 2), ("3xx", 3), ("4xx", 4), ("5xx", 5)];
     let last = course
         .answers
         .last()
-        .map(|(_, counts)| *counts)
+        .map(|answers| answers.classes)
         .unwrap_or_default();
     Figure {
         title: "Answers over requests".to_owned(),

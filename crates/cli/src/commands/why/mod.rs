@@ -17,7 +17,7 @@ use turnstone_lab::number::whole;
 use turnstone_pagestore::{PageState, Settled, Store};
 use turnstone_policy::Question;
 
-use self::past::Past;
+use self::past::{Past, Search};
 use self::rank::RankParts;
 use crate::commands::directory::Directory;
 use crate::commands::shards;
@@ -75,7 +75,9 @@ pub(crate) fn tell(whole: &Path, url: &str) -> anyhow::Result<(Value, String)> {
         if other != folder {
             let store = Store::look(&other)?;
             if let Some(page) = store.index().find(key) {
-                told.past.linked_from_others(Past::of(&store, page)?);
+                let mut search = Search::new(page);
+                store.fold(&mut search)?;
+                told.past.linked_from_others(Past::found(&store, search)?);
             }
         }
     }
@@ -110,13 +112,11 @@ impl Told {
         let text = store.url(page)?;
         let url = Url::parse(&text).with_context(|| shown(&text))?;
         let state = store.index().state(page);
-        let past = Past::of(store, page)?;
+        let mut search = Search::new(page);
         let (rank, waits) = match directory.asked.question {
             Question::Importance => {
-                directory.asked.estimator()?;
-                let made = "it was made a moment ago";
-                let make = || directory.asked.estimator().expect(made);
-                let folded = directory.fold_with(make)?;
+                let make = || Ok(directory.asked.estimator()?);
+                let folded = directory.fold_with(make, &mut search)?;
                 let rank = folded.view.inner(page).map(|number| {
                     let rank = RankParts::of(&folded.scheduler, directory, (page, number));
                     let scheduler = &folded.scheduler;
@@ -124,7 +124,7 @@ impl Told {
                 });
                 (rank, waits::of(&folded, directory, page, &url)?)
             }
-            _ => match directory.fold()? {
+            _ => match directory.fold(&mut search)? {
                 Some(folded) => (
                     folded
                         .view
@@ -135,6 +135,7 @@ impl Told {
                 None => (None, Vec::new()),
             },
         };
+        let past = Past::found(store, search)?;
         let (class, reason) = reason(directory, page, state, &past, &waits)?;
         Ok(Self {
             page,
@@ -269,19 +270,19 @@ fn reason(
             _ => said,
         },
         PageState::Gone | PageState::Unknown | PageState::Refused => said,
-        PageState::Outside => outside(directory, page)?,
+        PageState::Outside => outside(directory, page, past)?,
         PageState::Away => "another shard of the crawl has it".to_owned(),
     };
     let left = state != PageState::Outside && directory.store.index().is_outside(page);
     let reason = match left {
-        true => format!("{reason}; {}", outside(directory, page)?),
+        true => format!("{reason}; {}", outside(directory, page, past)?),
         false => reason,
     };
     Ok((class, reason))
 }
 
 /// Why a page is out of scope, and since when.
-fn outside(directory: &Directory, page: PageId) -> anyhow::Result<String> {
+fn outside(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result<String> {
     let store = &directory.store;
     let depth = u32::from(store.index().depth(page));
     let rule = match Url::parse(&store.url(page)?) {
@@ -291,10 +292,9 @@ fn outside(directory: &Directory, page: PageId) -> anyhow::Result<String> {
         },
         Err(_) => "it is no URL that can be asked for".to_owned(),
     };
-    let since = past::outside_since(store, page)?;
     Ok(format!(
         "out of scope since {} ({rule})",
-        directory.utc(since)
+        directory.utc(past.outside_since)
     ))
 }
 

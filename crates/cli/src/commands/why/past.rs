@@ -2,18 +2,28 @@
 //!
 //! Cost: one scan of the journal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 use turnstone_fetch::urls::shown;
 use turnstone_frontier::{Arm, Chance, PageId, Tick};
 use turnstone_lab::number::whole;
-use turnstone_pagestore::{Entry, Links, Outcome, Position, Settled, Store};
+use turnstone_pagestore::{Entry, Fold, Outcome, Settled, Store, Written};
 
 use super::TOLD_MAX;
 use crate::commands::crawl::summary::bytes;
 use crate::commands::directory::Directory;
 use crate::moment::utc;
+
+/// What is looked for in the journal while it is read.
+pub(super) struct Search {
+    page: PageId,
+    linking: BTreeSet<PageId>,
+    moved: BTreeSet<PageId>,
+    outcomes: VecDeque<(Tick, Outcome<'static>)>,
+    outcome_count: u64,
+    outside_since: Tick,
+}
 
 /// The past of one page.
 pub(super) struct Past {
@@ -25,52 +35,78 @@ pub(super) struct Past {
     /// The last outcomes, oldest first.
     pub(super) outcomes: Vec<(Tick, Outcome<'static>)>,
     outcome_count: u64,
+    /// When it was last found or put out of scope.
+    pub(super) outside_since: Tick,
+}
+
+impl Search {
+    pub(super) fn new(page: PageId) -> Self {
+        Self {
+            page,
+            linking: BTreeSet::new(),
+            moved: BTreeSet::new(),
+            outcomes: VecDeque::new(),
+            outcome_count: 0,
+            outside_since: Tick(0),
+        }
+    }
+
+    fn settled(&mut self, tick: Tick, outcome: &Outcome<'_>) {
+        match outcome.settled {
+            Settled::Fetched(_) => {
+                let mut links = false;
+                outcome.links.each(|link| links |= link == self.page);
+                // Its copy may have lost the link since.
+                keep(&mut self.linking, outcome.page, links);
+                self.moved.remove(&outcome.page);
+            }
+            Settled::Moved(to) => {
+                keep(&mut self.moved, outcome.page, to == self.page);
+                self.linking.remove(&outcome.page);
+            }
+            Settled::Failed(_) => {}
+        }
+        if outcome.page == self.page {
+            self.outcome_count += 1;
+            if self.outcomes.len() == TOLD_MAX {
+                self.outcomes.pop_front();
+            }
+            let told = outcome.clone().without_links();
+            self.outcomes.push_back((tick, told));
+        }
+    }
+}
+
+impl<E> Fold<E> for Search {
+    fn see(&mut self, Written { tick, .. }: Written, entry: &Entry<'_>) -> Result<(), E> {
+        match entry {
+            Entry::Outcome(outcome) => self.settled(tick, outcome),
+            Entry::Page { page, .. } if *page == self.page => self.outside_since = tick,
+            Entry::Plan { outside, .. } => outside.each(|left| {
+                if left == self.page {
+                    self.outside_since = tick;
+                }
+            }),
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 impl Past {
-    pub(super) fn of(store: &Store, page: PageId) -> anyhow::Result<Self> {
-        let mut linking = BTreeSet::new();
-        let mut moved = BTreeSet::new();
-        let mut outcomes = Vec::new();
-        let mut outcome_count = 0;
-        let mut links = Vec::new();
-        let mut scan = store.scan(Position::FIRST);
-        while let Some((_, tick, entry)) = scan.next()? {
-            let Entry::Outcome(outcome) = entry else {
-                continue;
-            };
-            match outcome.settled {
-                Settled::Fetched(_) => {
-                    links.clear();
-                    outcome.links.read(&mut links);
-                    // Its copy may have lost the link since.
-                    keep(&mut linking, outcome.page, links.contains(&page));
-                    moved.remove(&outcome.page);
-                }
-                Settled::Moved(to) => {
-                    keep(&mut moved, outcome.page, to == page);
-                    linking.remove(&outcome.page);
-                }
-                Settled::Failed(_) => {}
-            }
-            if outcome.page == page {
-                outcome_count += 1;
-                if outcomes.len() == TOLD_MAX {
-                    outcomes.remove(0);
-                }
-                outcomes.push((tick, without_links(outcome)));
-            }
-        }
+    /// What was found, once the journal was read.
+    pub(super) fn found(store: &Store, search: Search) -> anyhow::Result<Self> {
         let urls = |pages: &BTreeSet<PageId>| -> anyhow::Result<Vec<String>> {
             let first = pages.iter().take(TOLD_MAX);
             first.map(|page| Ok(shown(&store.url(*page)?))).collect()
         };
         Ok(Self {
-            linked_from: urls(&linking)?,
-            linked_from_count: linking.len() as u64,
-            redirected_from: urls(&moved)?,
-            outcomes,
-            outcome_count,
+            linked_from: urls(&search.linking)?,
+            linked_from_count: search.linking.len() as u64,
+            redirected_from: urls(&search.moved)?,
+            outcomes: search.outcomes.into(),
+            outcome_count: search.outcome_count,
+            outside_since: search.outside_since,
         })
     }
 
@@ -168,24 +204,6 @@ impl Past {
     }
 }
 
-/// When a page was last found or put out of scope.
-pub(super) fn outside_since(store: &Store, page: PageId) -> anyhow::Result<Tick> {
-    let mut since = Tick(0);
-    let mut scan = store.scan(store.index().page_at(page));
-    while let Some((_, tick, entry)) = scan.next()? {
-        match entry {
-            Entry::Page { page: found, .. } if found == page => since = tick,
-            Entry::Plan { outside, .. } => outside.each(|left| {
-                if left == page {
-                    since = tick;
-                }
-            }),
-            _ => {}
-        }
-    }
-    Ok(since)
-}
-
 fn keep(set: &mut BTreeSet<PageId>, page: PageId, belongs: bool) {
     if belongs {
         set.insert(page);
@@ -213,15 +231,5 @@ fn settled(settled: Settled) -> &'static str {
         Settled::Failed(Fault::Refused) => "refused",
         Settled::Failed(Fault::Lost) => "put back into the queue",
         Settled::Moved(_) => "moved",
-    }
-}
-
-fn without_links(outcome: Outcome<'_>) -> Outcome<'static> {
-    Outcome {
-        links: Links::Ids(&[]),
-        page: outcome.page,
-        settled: outcome.settled,
-        before: outcome.before,
-        facts: outcome.facts,
     }
 }

@@ -1,5 +1,6 @@
 //! The real ledger and asker in virtual time: a web that misbehaves, a disk that fails, clocks that
-//! jump, and kills at any event, also while a crawl is taken over, with other plans in between.
+//! jump, and kills at any event, also while a crawl is taken over, with other plans between processes and
+//! while one runs.
 //!
 //! A world lives for one crawl and then for rounds of other questions: surveys, refresh and discovery
 //! rounds, keeping. After every step: no host is asked early (the hosts themselves say so), mass is
@@ -60,6 +61,8 @@ const KILLS_PER_WORLD: u64 = 12;
 const QUESTIONS: u64 = 3;
 /// A world that takes more steps than this does not end.
 const STEPS_MAX: u64 = 40_000;
+/// In so many steps one order for another plan comes.
+const ORDERS: u64 = 120;
 /// Of so many worlds one is opened beside itself after every step; all are at every kill.
 const COMPARED: u64 = 8;
 
@@ -75,7 +78,7 @@ fn a_crawl_survives_anything() {
     let first = from_environment("SEED", SEED);
     let kills_wanted = from_environment("KILLS", KILLS);
     let runs = from_environment("RUNS", u64::MAX);
-    let (next, kills) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (next, kills, replans) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let failed = AtomicBool::new(false);
     let work = || {
         while !failed.load(Ordering::Relaxed) {
@@ -88,8 +91,9 @@ fn a_crawl_survives_anything() {
             }
             let seed = first + run;
             match catch_unwind(AssertUnwindSafe(|| World::new(seed).live())) {
-                Ok(more) => {
-                    kills.fetch_add(more, Ordering::Relaxed);
+                Ok(world) => {
+                    kills.fetch_add(world.kills, Ordering::Relaxed);
+                    replans.fetch_add(world.replans, Ordering::Relaxed);
                 }
                 Err(_) => {
                     failed.store(true, Ordering::Relaxed);
@@ -106,7 +110,11 @@ fn a_crawl_survives_anything() {
     });
     assert!(!failed.into_inner(), "a world failed; its seed is above");
     let (run, kills) = (next.into_inner(), kills.into_inner());
-    println!("{} worlds, {kills} kills", run.min(runs));
+    let replans = replans.into_inner();
+    println!(
+        "{} worlds, {kills} kills, {replans} changes of plan while a process ran",
+        run.min(runs)
+    );
 }
 
 /// Everything but the process.
@@ -119,6 +127,8 @@ struct World {
     folder: tempfile::TempDir,
     kills: u64,
     questions: u64,
+    /// How often the plan changed while a process ran.
+    replans: u64,
     wish: Wish,
     steps: u64,
     /// So much of the journal must be there, whatever happened.
@@ -158,6 +168,7 @@ impl World {
             disk: Arc::new(VirtualDisk::default()),
             folder,
             kills: 0,
+            replans: 0,
             questions: dice.below(QUESTIONS + 1),
             wish: Wish::first(&mut dice),
             steps: 0,
@@ -170,8 +181,8 @@ impl World {
         }
     }
 
-    /// Asks to the end, however often it is killed; returns how often that was.
-    fn live(mut self) -> u64 {
+    /// Asks to the end, however often it is killed; returns what is left of the world.
+    fn live(mut self) -> Self {
         let path = Path::new("journal");
         Journal::begin(self.disk.clone(), path, [7; 16]).unwrap();
         let kills_max = 1 + self.dice.below(KILLS_PER_WORLD);
@@ -192,7 +203,7 @@ impl World {
                 Ended::Done(stop) => {
                     self.judge(&process, stop);
                     if self.questions == 0 {
-                        return self.kills;
+                        return self;
                     }
                     self.ask_another(process, stop);
                     patience = 4;
@@ -413,13 +424,7 @@ impl World {
 
     fn change_plan(&mut self) {
         match self.dice.below(4) {
-            0 => {
-                self.wish.exclude = match self.wish.exclude.is_empty() {
-                    true => vec!["/x/".into()],
-                    false => Vec::new(),
-                }
-            }
-            1 => self.wish.everywhere = !self.wish.everywhere,
+            0 | 1 => self.wish.rescope(&mut self.dice),
             2 => self.wish.crawl(&mut self.dice),
             _ => self.wish.ask(&mut self.dice),
         }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use turnstone_crawl::{Asker, Job, Ticks};
 use turnstone_frontier::Policy;
 use turnstone_ledger::Stop;
+use turnstone_pagestore::Store;
 
 use super::serve::{Flight, Heard, When};
-use super::{COMPARED, STEPS_MAX, World};
+use super::wish::Wish;
+use super::{COMPARED, ORDERS, STEPS_MAX, World};
 
 pub(super) struct Process {
     pub(super) asker: Asker<Box<dyn Policy>>,
@@ -15,6 +17,8 @@ pub(super) struct Process {
     /// By when they arrive, in real time.
     flights: BTreeMap<(u64, u64), Flight>,
     number: u64,
+    /// Another scope that was ordered and waits for what is under way.
+    ordered: Option<Wish>,
 }
 
 /// How a process ended.
@@ -30,6 +34,7 @@ impl Process {
             ticks,
             flights: BTreeMap::new(),
             number: 0,
+            ordered: None,
         }
     }
 
@@ -55,6 +60,9 @@ impl World {
             let reading = self.machine.reading();
             process.asker.pass(process.ticks.moment(reading));
             self.receive(process);
+            if self.take_orders(process).is_none() {
+                return Ended::Killed;
+            }
             let turned = process.asker.turn().unwrap();
             self.check(process);
             let dies = doom.is_some_and(|doom| step >= doom);
@@ -104,6 +112,35 @@ impl World {
         if self.dice.once_in(80) {
             self.machine.set_wall(&mut self.dice);
         }
+    }
+
+    /// Now and then somebody orders another scope of a crawl under way, or one more seed. Nothing if the
+    /// process ends because the disk is full then.
+    fn take_orders(&mut self, process: &mut Process) -> Option<()> {
+        let goes_on = process.asker.stopped().is_none();
+        let orders = goes_on && self.wish.is_crawl() && process.ordered.is_none();
+        if orders && self.dice.once_in(ORDERS) {
+            let mut wish = self.wish.clone();
+            wish.rescope(&mut self.dice);
+            process.asker.stand_by();
+            process.ordered = Some(wish);
+        }
+        if !process.asker.is_quiet() || process.ordered.is_none() {
+            return Some(());
+        }
+        process.asker.ledger_mut().store_mut().write().ok()?;
+        let wish = process.ordered.take()?;
+        // Neither is where an exclude rule leads: a page that was named belongs to a crawl whatever it excludes.
+        let seeds = [self.hosts.web.url(0, self.dice.below(2))];
+        let make = |store: &Store| Ok(wish.policy(store));
+        let asker = &mut process.asker;
+        asker
+            .replan(&seeds, wish.scope(&self.hosts.web), &make)
+            .ok()?;
+        self.wish = wish;
+        self.replans += 1;
+        self.compare(process);
+        Some(())
     }
 
     fn receive(&mut self, process: &mut Process) {

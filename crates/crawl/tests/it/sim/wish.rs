@@ -70,6 +70,17 @@ impl Wish {
         }
     }
 
+    /// The same in another scope.
+    pub(super) fn rescope(&mut self, dice: &mut Dice) {
+        if dice.once_in(2) {
+            self.everywhere = !self.everywhere;
+        } else if self.exclude.is_empty() {
+            self.exclude = vec!["/x/".into()];
+        } else {
+            self.exclude.clear();
+        }
+    }
+
     /// A crawl, in the same scope.
     pub(super) fn crawl(&mut self, dice: &mut Dice) {
         self.asked = crawl(dice);

@@ -20,7 +20,7 @@
 //! A page that only a list of an old crawl names was there by hearsay: that it is gone is an event,
 //! and the first copy of it is `new`.
 //!
-//! With [`Fold::with_alive`] a page that a survey finds alive is told of, too: no news, but what the
+//! With [`Chronicle::with_alive`] a page that a survey finds alive is told of, too: no news, but what the
 //! survey was made for.
 //!
 //! Cost: O(links) an outcome, and [`PAGE_BYTES`] a known page.
@@ -119,9 +119,9 @@ pub struct Noted {
     pub moved_to: Option<PageId>,
 }
 
-/// The fold.
+/// What became of every page, so far.
 #[derive(Debug, Default)]
-pub struct Fold {
+pub struct Chronicle {
     pages: Vec<Known>,
     hosts: Vec<String>,
     /// Pages from this one on were found by the outcome that comes next.
@@ -133,7 +133,7 @@ pub struct Fold {
     tells_alive: bool,
 }
 
-impl Fold {
+impl Chronicle {
     /// A fold that also tells of pages that a survey found as they were.
     pub fn with_alive() -> Self {
         Self {
