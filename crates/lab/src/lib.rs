@@ -9,18 +9,15 @@ pub mod cluster;
 pub mod crawled;
 pub mod driver;
 
-pub mod figure;
 pub mod freshness;
 pub mod generate;
 pub mod history;
 pub mod info;
 pub mod number;
 pub mod replay;
-pub mod report;
 mod requests;
 mod run;
 pub mod serve;
-pub mod table;
 pub mod web;
 
 pub use run::{Backtest, RunError, Trial, run};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::Args;
 use serde_json::json;
 use turnstone_frontier::PageId;
 use turnstone_lab::number::{percent, plural, whole};
-use turnstone_lab::table::Table;
 use turnstone_ledger::{Past, Until};
 use turnstone_pagestore::{Entry, Fold, Index, Onward, Settled, Store, Written};
 use turnstone_policy::{Question, Spec};
@@ -170,8 +170,7 @@ impl<E> Fold<E> for Found<'_> {
             return Ok(());
         };
         let before = self.before;
-        let is_new =
-            |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
+        let is_new = |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
         let (page, new) = (outcome.page, is_new(outcome.page));
         self.requests += u64::from(outcome.facts.requests);
         let giver = if new {

@@ -4,11 +4,11 @@ mod words;
 
 use std::path::PathBuf;
 
+use crate::report::{Part, Report};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use turnstone_lab::advise::{self, Advice, Holding, Options, QUESTIONS, Time};
 use turnstone_lab::number::whole;
-use turnstone_lab::report::{Part, Report};
 use turnstone_policy::Question;
 
 use crate::exit::{Exit, Usage};

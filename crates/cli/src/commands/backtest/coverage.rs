@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::figure::{Axis, Figure, Series};
+use crate::table::Table;
 use clap::Args;
 use turnstone_lab::backtest::coverage::certificate;
 use turnstone_lab::backtest::coverage::{Options, Outcome, Point, StoppedBy};
-use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 use turnstone_policy::Spec;
 
 use super::shown::{Pictures, Shown};

@@ -4,11 +4,11 @@ mod figures;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::Args;
 use turnstone_lab::Backtest as _;
 use turnstone_lab::backtest::importance::{Options, Outcome, Run};
 use turnstone_lab::number::{duration, short, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
 use super::unknown::or_dash;

@@ -1,10 +1,10 @@
 //! `turnstone backtest trap`
 
+use crate::figure::{Axis, Figure, Series};
+use crate::table::Table;
 use clap::Args;
 use turnstone_lab::backtest::trap::{Options, Outcome, Point, Shape};
-use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
 use super::{ask, specs};

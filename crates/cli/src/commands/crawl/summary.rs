@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use crate::table::Table;
 use serde_json::{Value, json};
 use turnstone_crawl::Summary;
 use turnstone_frontier::Coverage;
 use turnstone_lab::number::{duration, percent, plural, whole};
-use turnstone_lab::table::Table;
 use turnstone_pagestore::Tally;
 
 use super::verdict::{Stand, provable};

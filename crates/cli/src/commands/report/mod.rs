@@ -7,13 +7,13 @@ mod tables;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::figure::{Axis, Figure, Series};
+use crate::report::{Part, Report as Page};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 use turnstone_frontier::Coverage;
-use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::report::{Part, Report as Page};
 use turnstone_ledger::Stop;
 
 use self::course::Course;

@@ -4,12 +4,12 @@ mod figures;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use turnstone_lab::backtest::changes::{
     Budget, Compare, Measures, Options, Outcome, Report, Since, Tried,
 };
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
 use super::unknown::{between, or_dash};

@@ -1,8 +1,8 @@
 //! `--folds`: what was chosen on some sites, and how it did on the others.
 
+use crate::table::Table;
 use turnstone_lab::backtest::discovery::{Choice, Row};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::table::Table;
 
 use super::rows_table;
 

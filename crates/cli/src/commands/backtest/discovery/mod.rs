@@ -5,10 +5,10 @@ mod folds;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use turnstone_lab::backtest::discovery::{Limit, Options, Report, Row};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 use turnstone_policy::discovery::Target;
 
 use super::shown::{Pictures, Shown};

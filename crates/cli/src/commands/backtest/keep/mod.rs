@@ -4,13 +4,11 @@ mod figures;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use turnstone_frontier::Split;
-use turnstone_lab::backtest::keep::{
-    Announced, Options, Outcome, Report, Rules, SiteTotal, Total,
-};
+use turnstone_lab::backtest::keep::{Announced, Options, Outcome, Report, Rules, SiteTotal, Total};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
 use super::{By, Half, ask, specs};

@@ -1,8 +1,8 @@
 //! The costs as a table.
 
+use crate::table::Table;
 use turnstone_lab::backtest::liveness::{Outcome, Point, Run};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 
 use crate::commands::backtest::unknown::or_dash;
 
