@@ -249,8 +249,11 @@ fn what_does_not_fit_is_said_before_the_web_is_read() {
     check("rankmass", &[], expect!["web: name one web"]);
     let two = [PathBuf::from("/a"), PathBuf::from("/b")];
     check("rankmass", &two, expect!["web: name one web"]);
-    let wrong = told(&Depth { fetches: 1 }, &RecordedWeb::default(), "rankmas");
-    assert!(wrong.contains("did you mean 'rankmass'"), "{wrong}");
+    check(
+        "rankmass:push=never",
+        &nowhere,
+        expect!["policy 'rankmass': push=never is not possible; give one of exact, fetched-first"],
+    );
 }
 
 #[test]
