@@ -119,7 +119,9 @@ impl Directory {
             self.store.try_fold(beside)?;
             return Ok(None);
         }
-        Ok(Some(self.fold_with(|| Ok(self.asked.make(&self.store)?), beside)?))
+        Ok(Some(
+            self.fold_with(|| Ok(self.asked.make(&self.store)?), beside)?,
+        ))
     }
 
     /// The same with a policy whose type is known.

@@ -170,8 +170,7 @@ impl<E> Fold<E> for Found<'_> {
             return Ok(());
         };
         let before = self.before;
-        let is_new =
-            |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
+        let is_new = |page: PageId| page.index() >= before.page_count() || !before.is_copied(page);
         let (page, new) = (outcome.page, is_new(outcome.page));
         self.requests += u64::from(outcome.facts.requests);
         let giver = if new {

@@ -11,9 +11,7 @@ use turnstone_frontier::{Change, Fault, PageId};
 use turnstone_lab::freshness::{Freshness, Looks};
 use turnstone_lab::number::{percent, plural, whole};
 use turnstone_ledger::{Past, Until};
-use turnstone_pagestore::{
-    Entry, Facts, Fold, Onward, Outcome, Position, Settled, Store, Written,
-};
+use turnstone_pagestore::{Entry, Facts, Fold, Onward, Outcome, Position, Settled, Store, Written};
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
@@ -212,9 +210,7 @@ impl<'a> Found<'a> {
         if self.refresh.diff && what == "changed" {
             words = difference(self.store, outcome.before, outcome)?;
             if self.changed.len() < DIFFS_MAX {
-                hunks = self
-                    .refresh
-                    .hunks(self.store, (&url, page), &outcome.facts);
+                hunks = self.refresh.hunks(self.store, (&url, page), &outcome.facts);
             }
         }
         self.changed.push(Changed {
@@ -295,11 +291,7 @@ pub(super) fn budget(text: &str, stored: u64) -> anyhow::Result<u64> {
 }
 
 /// What changed between two fetches of a page, in words.
-fn difference(
-    store: &Store,
-    before: Position,
-    after: &Outcome<'_>,
-) -> anyhow::Result<Vec<String>> {
+fn difference(store: &Store, before: Position, after: &Outcome<'_>) -> anyhow::Result<Vec<String>> {
     let Some((old, old_links)) = copy_before(store, before)? else {
         return Ok(vec!["it was not stored before".into()]);
     };

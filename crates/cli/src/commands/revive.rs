@@ -13,9 +13,7 @@ use turnstone_fetch::urls::host_of;
 use turnstone_frontier::{Chance, Event, Fault, Links, PageId, Policy, Ranking, Tick};
 use turnstone_lab::number::{percent, whole};
 use turnstone_ledger::{Stop, Until};
-use turnstone_pagestore::{
-    Entry, Fold, Onward, Outcome, Settled, Store, StoreError, Written,
-};
+use turnstone_pagestore::{Entry, Fold, Onward, Outcome, Settled, Store, StoreError, Written};
 use turnstone_policy::liveness::{
     self, AliveEstimate, Confidence, Enough, LivenessPolicy, SampleSize,
 };
