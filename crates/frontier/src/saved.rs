@@ -35,12 +35,12 @@ pub fn corrupt(what: &str) -> io::Error {
 ///
 /// ```
 /// struct Purse { coins: u64, owners: Vec<u32> }
-/// turnstone_frontier::saved!(Purse { coins, owners },
+/// turnstone_frontier::saved!(Purse: coins, owners;
 ///     |purse| purse.coins > 0 && purse.owners.is_empty() => "coins that nobody owns");
 /// ```
 #[macro_export]
 macro_rules! saved {
-    ($name:ident { $($field:tt),+ $(,)? } $(, $wrong:expr => $what:literal)* $(,)?) => {
+    ($name:ident: $($field:tt),+ $(; $wrong:expr => $what:literal)*) => {
         impl $crate::Save for $name {
             fn save(&self, out: &mut dyn ::std::io::Write) -> ::std::io::Result<()> {
                 $($crate::Save::save(&self.$field, out)?;)+

@@ -120,22 +120,7 @@ impl Spending {
     }
 }
 
-turnstone_frontier::saved!(Spending {
-    slice,
-    day,
-    hosts,
-    visits,
-    elsewhere
-});
+turnstone_frontier::saved!(Spending: slice, day, hosts, visits, elsewhere);
 
-turnstone_frontier::saved!(Slice {
-    round,
-    began,
-    budget,
-    requests,
-    new,
-    changed,
-    unchanged,
-    gone,
-    hints
-});
+turnstone_frontier::saved!(Slice:
+    round, began, budget, requests, new, changed, unchanged, gone, hints);

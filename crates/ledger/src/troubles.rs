@@ -35,4 +35,4 @@ impl Troubles {
     }
 }
 
-turnstone_frontier::saved!(Troubles { hosts });
+turnstone_frontier::saved!(Troubles: hosts);

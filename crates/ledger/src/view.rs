@@ -131,12 +131,7 @@ impl View {
     }
 }
 
-turnstone_frontier::saved!(View {
-    partial,
-    same,
-    inner,
-    outer
-});
+turnstone_frontier::saved!(View: partial, same, inner, outer);
 
 /// Links by the numbers that a policy knows pages by.
 pub(crate) struct Viewed<'a> {

@@ -90,5 +90,5 @@ impl Copies {
     }
 }
 
-turnstone_frontier::saved!(Copies { fetched, absent },
+turnstone_frontier::saved!(Copies: fetched, absent;
     |copies| copies.fetched.len() != copies.absent.len() => "copies that were counted wrongly");

@@ -50,4 +50,4 @@ impl Bits {
     }
 }
 
-turnstone_frontier::saved!(Bits { words });
+turnstone_frontier::saved!(Bits: words);

@@ -251,13 +251,4 @@ impl Account {
     }
 }
 
-turnstone_frontier::saved!(Border {
-    away,
-    elsewhere,
-    received,
-    sent,
-    owed,
-    unsent,
-    dead,
-    hops
-});
+turnstone_frontier::saved!(Border: away, elsewhere, received, sent, owed, unsent, dead, hops);

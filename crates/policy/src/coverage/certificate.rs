@@ -333,17 +333,8 @@ fn branch(walk: &mut Walk, ground: &Ground<'_>) -> bool {
     true
 }
 
-turnstone_frontier::saved!(Walk {
-    random,
-    proven,
-    stake,
-    late,
-    value,
-    weight,
-    from,
-    waits_for,
-    outside
-});
+turnstone_frontier::saved!(Walk:
+    random, proven, stake, late, value, weight, from, waits_for, outside);
 
 impl Save for Certificate {
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

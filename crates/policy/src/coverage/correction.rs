@@ -84,11 +84,7 @@ impl Moments {
     }
 }
 
-turnstone_frontier::saved!(Moments {
-    credit,
-    since,
-    stored
-});
+turnstone_frontier::saved!(Moments: credit, since, stored);
 
 impl Account {
     /// Whether the account is behind what is known.

@@ -131,8 +131,4 @@ pub(super) fn by_rank(best: u64, proof: &RankMass) -> f64 {
     (1.0 - damping) * as_fraction(best)
 }
 
-turnstone_frontier::saved!(Outlook {
-    looks,
-    mean,
-    square
-});
+turnstone_frontier::saved!(Outlook: looks, mean, square);

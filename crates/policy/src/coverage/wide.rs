@@ -66,4 +66,4 @@ impl Room {
     }
 }
 
-turnstone_frontier::saved!(Debt { 0 });
+turnstone_frontier::saved!(Debt: 0);

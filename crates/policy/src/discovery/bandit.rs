@@ -144,14 +144,7 @@ struct Arm {
     links: u32,
 }
 
-turnstone_frontier::saved!(Arm {
-    reward,
-    trials,
-    since,
-    tried,
-    host,
-    links
-});
+turnstone_frontier::saved!(Arm: reward, trials, since, tried, host, links);
 
 /// The bandit.
 #[derive(Debug)]

@@ -40,4 +40,4 @@ impl Backlinks {
     }
 }
 
-turnstone_frontier::saved!(Backlinks { sources });
+turnstone_frontier::saved!(Backlinks: sources);

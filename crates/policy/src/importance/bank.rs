@@ -195,5 +195,5 @@ impl Bank {
     }
 }
 
-turnstone_frontier::saved!(Bank { virtual_cash, credit, open, purses },
+turnstone_frontier::saved!(Bank: virtual_cash, credit, open, purses;
     |bank| bank.virtual_cash > ONE || bank.credit > ONE + CREDIT_MAX => "more cash than there is");

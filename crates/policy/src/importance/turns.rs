@@ -108,11 +108,7 @@ fn exponential(random: &mut Random) -> u64 {
     }
 }
 
-turnstone_frontier::saved!(Turns {
-    clock,
-    virtual_turn,
-    random
-});
+turnstone_frontier::saved!(Turns: clock, virtual_turn, random);
 
 #[cfg(test)]
 mod tests {

@@ -56,25 +56,9 @@ pub(super) struct Planned {
     pub(super) marginal: f64,
 }
 
-turnstone_frontier::saved!(Booking {
-    expected,
-    came,
-    gain
-});
-turnstone_frontier::saved!(Account {
-    spent,
-    spent_in_round,
-    gain,
-    lately,
-    lately_spent,
-    owed
-});
-turnstone_frontier::saved!(Planned {
-    candidates,
-    requests,
-    by_floor,
-    marginal
-});
+turnstone_frontier::saved!(Booking: expected, came, gain);
+turnstone_frontier::saved!(Account: spent, spent_in_round, gain, lately, lately_spent, owed);
+turnstone_frontier::saved!(Planned: candidates, requests, by_floor, marginal);
 
 /// All four.
 #[derive(Debug)]

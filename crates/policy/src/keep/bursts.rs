@@ -50,8 +50,8 @@ struct Course {
     weeks: Vec<Week>,
 }
 
-turnstone_frontier::saved!(Week { changes, expected });
-turnstone_frontier::saved!(Course { first, weeks },
+turnstone_frontier::saved!(Week: changes, expected);
+turnstone_frontier::saved!(Course: first, weeks;
     |course| course.weeks.len() > WEEKS_MAX => "more weeks than are remembered");
 
 impl Course {

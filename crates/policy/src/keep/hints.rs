@@ -48,13 +48,7 @@ pub(super) struct Hints {
     sites: Vec<Site>,
 }
 
-turnstone_frontier::saved!(Site {
-    hinted,
-    true_hints,
-    silent,
-    expected,
-    days
-});
+turnstone_frontier::saved!(Site: hinted, true_hints, silent, expected, days);
 
 /// What a fetch said about the hints before it.
 #[derive(Clone, Copy, Debug)]

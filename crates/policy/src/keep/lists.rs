@@ -31,7 +31,7 @@ struct List {
     proved: f64,
 }
 
-turnstone_frontier::saved!(List { fetches, proved });
+turnstone_frontier::saved!(List: fetches, proved);
 
 impl Lists {
     /// A list hints at a page. Hints follow the fetch of their list.

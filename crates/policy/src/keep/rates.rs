@@ -25,7 +25,7 @@ pub(super) struct Waits {
     pub(super) days: f64,
 }
 
-turnstone_frontier::saved!(Waits { changes, days });
+turnstone_frontier::saved!(Waits: changes, days);
 
 impl Waits {
     /// What a visit says under the rate believed so far.

@@ -23,7 +23,7 @@ pub(super) struct Shown {
     pub(super) days: f64,
 }
 
-turnstone_frontier::saved!(Shown { pages, days });
+turnstone_frontier::saved!(Shown: pages, days);
 
 impl Shown {
     fn posterior(self, prior: f64, weight: f64) -> f64 {
