@@ -7,37 +7,78 @@
 //!
 //! Cost: that of the scheduler and the policy; 8 bytes a page and 4 a link that was seen.
 
-use turnstone_frontier::{
-    Change, Event, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Tick,
-};
+use std::collections::VecDeque;
+
+use turnstone_frontier::{Change, HostId, Links, PageId, Policy, Scheduler};
 use turnstone_linkgraph::LinkGraph;
 
-/// One request at a time, at once.
-const POLITENESS: Politeness = Politeness {
-    delay_ms: 0,
-    open_max: 1,
-};
+use crate::driver::{Answer, Answers, Driver, Newcomer};
 
 /// A crawl that finds its web link by link.
 #[derive(Debug)]
 pub struct Explore<'a, P> {
-    graph: &'a LinkGraph,
-    scheduler: Scheduler<P>,
-    known: Known,
+    driver: Driver<P>,
+    known: Known<'a>,
 }
 
 /// The pages met so far: crawl numbers and graph numbers.
 #[derive(Debug)]
-struct Known {
+struct Known<'a> {
+    graph: &'a LinkGraph,
     /// By crawl number: the page in the graph.
     pages: Vec<PageId>,
     /// By page in the graph: its crawl number.
     numbers: Vec<Option<PageId>>,
     /// By crawl number: its links in crawl numbers, once it was fetched.
     links: Vec<Option<Vec<PageId>>>,
+    /// What the page asked for last is to us.
+    change: Change,
+    /// Not announced yet.
+    newcomers: VecDeque<Newcomer>,
 }
 
-impl Links for Known {
+impl Known<'_> {
+    /// The crawl number of a page, which may be new.
+    fn meet(&mut self, found: PageId, seed: bool) -> PageId {
+        if let Some(page) = self.numbers[found.index()] {
+            return page;
+        }
+        let page = PageId::from_index(self.pages.len());
+        self.pages.push(found);
+        self.links.push(None);
+        self.numbers[found.index()] = Some(page);
+        let host = HostId(0);
+        self.newcomers.push_back(Newcomer { page, host, seed });
+        page
+    }
+}
+
+impl Answers for Known<'_> {
+    fn asked(&mut self, page: PageId) {
+        self.change = match self.links[page.index()] {
+            None => Change::New,
+            Some(_) => Change::Unchanged,
+        };
+        let graph = self.graph;
+        let links = graph.links(self.pages[page.index()]).iter();
+        self.links[page.index()] = Some(links.map(|link| self.meet(*link, false)).collect());
+    }
+
+    fn newcomer(&mut self) -> Option<Newcomer> {
+        self.newcomers.pop_front()
+    }
+
+    fn answer(&self, page: PageId) -> Answer<'_> {
+        let links = self.links[page.index()].as_deref();
+        Answer::Fetched(self.change, links.unwrap_or_default())
+    }
+
+    fn lent(&self) -> &dyn Links {
+        self
+    }
+}
+
+impl Links for Known<'_> {
     fn links_of<'a>(&'a self, page: PageId, _: &'a mut Vec<PageId>) -> &'a [PageId] {
         self.links[page.index()].as_deref().unwrap_or_default()
     }
@@ -46,66 +87,35 @@ impl Links for Known {
 impl<'a, P: Policy> Explore<'a, P> {
     /// Begins at seeds, which become the first pages in their order.
     pub fn start(graph: &'a LinkGraph, seeds: &[PageId], policy: P) -> Self {
-        let mut explore = Self {
+        let mut known = Known {
             graph,
-            scheduler: Scheduler::new(policy, POLITENESS),
-            known: Known {
-                pages: Vec::new(),
-                numbers: vec![None; graph.page_count()],
-                links: Vec::new(),
-            },
+            pages: Vec::new(),
+            numbers: vec![None; graph.page_count()],
+            links: Vec::new(),
+            change: Change::New,
+            newcomers: VecDeque::new(),
         };
         for seed in seeds {
-            explore.meet(*seed, true);
+            known.meet(*seed, true);
         }
-        explore
+        let mut driver = Driver::in_rounds(policy);
+        driver.announce(&mut known);
+        Self { driver, known }
     }
 
     /// Fetches one more page. Returns its number in the graph; none when nothing is left.
     pub fn step(&mut self) -> Option<PageId> {
-        let Next::Fetch(page) = self.scheduler.next(Tick(0)) else {
-            return None;
-        };
-        let found = self.known.pages[page.index()];
-        let change = match self.known.links[page.index()] {
-            None => Change::New,
-            Some(_) => Change::Unchanged,
-        };
-        let links: Vec<PageId> = (self.graph.links(found).iter())
-            .map(|link| self.meet(*link, false))
-            .collect();
-        self.known.links[page.index()] = Some(links.clone());
-        let event = Event::Fetched {
-            page,
-            change,
-            links: &links,
-        };
-        self.scheduler.observe(&event, Tick(0), &self.known);
-        Some(found)
+        let page = self.driver.step(&mut self.known)?;
+        Some(self.known.pages[page.index()])
     }
 
     /// The scheduler and its policy, to be looked at.
     pub fn scheduler(&self) -> &Scheduler<P> {
-        &self.scheduler
+        self.driver.scheduler()
     }
 
     /// How many pages were fetched at least once.
     pub fn stored_count(&self) -> usize {
         self.known.links.iter().flatten().count()
-    }
-
-    /// The crawl number of a page, announced now if it is new.
-    fn meet(&mut self, found: PageId, seed: bool) -> PageId {
-        if let Some(page) = self.known.numbers[found.index()] {
-            return page;
-        }
-        let page = PageId::from_index(self.known.pages.len());
-        self.known.pages.push(found);
-        self.known.links.push(None);
-        self.known.numbers[found.index()] = Some(page);
-        let host = HostId(0);
-        let event = Event::Discovered { page, host, seed };
-        self.scheduler.observe(&event, Tick(0), &self.known);
-        page
     }
 }

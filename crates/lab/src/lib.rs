@@ -7,7 +7,8 @@ pub mod advise;
 pub mod backtest;
 pub mod cluster;
 pub mod crawled;
-pub mod discovery;
+pub mod driver;
+
 pub mod explore;
 pub mod figure;
 pub mod freshness;
@@ -18,6 +19,9 @@ pub mod number;
 pub mod replay;
 pub mod report;
 mod requests;
+mod run;
 pub mod serve;
 pub mod table;
 pub mod web;
+
+pub use run::{Backtest, RunError, run};

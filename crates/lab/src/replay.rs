@@ -1,16 +1,13 @@
-//! The lab's driver: a recorded web answers, under a virtual clock.
-//!
-//! It calls the same `next` and `observe` as the live crawl; when requests are answered is for
-//! [`Requests`] to say.
+//! A crawl of a recorded link graph: every page is announced at once, and answers by its fate.
 //!
 //! Cost: that of the scheduler and the policy; 4 bytes a page where there are hosts.
 
-use turnstone_frontier::{
-    Change, Event, Fault, HostId, PageId, Policy, Politeness, Scheduler, Tick,
-};
+use std::io;
+
+use turnstone_frontier::{Change, Fault, HostId, Links, PageId, Policy, Politeness, Scheduler};
 use turnstone_linkgraph::LinkGraph;
 
-use crate::requests::Requests;
+use crate::driver::{Answer, Answers, Driver, Newcomer};
 
 /// What a crawl starts from.
 #[derive(Clone, Copy, Debug)]
@@ -28,59 +25,90 @@ pub struct Start<'a> {
 /// A crawl of a recorded link graph.
 #[derive(Debug)]
 pub struct Replay<'a, P> {
-    graph: &'a LinkGraph,
+    web: Recorded<'a>,
+    driver: Driver<P>,
+}
+
+/// The graph, and what is known of its pages.
+#[derive(Debug)]
+struct Recorded<'a> {
+    start: Start<'a>,
+    /// How many pages were announced.
+    announced: usize,
     /// By page: whether it is there. Empty means that all are.
     alive: &'a [bool],
     /// By page: whether nobody knows. Empty means that all is known.
     unknown: &'a [bool],
-    scheduler: Scheduler<P>,
-    requests: Requests,
+}
+
+impl Answers for Recorded<'_> {
+    #[inline]
+    fn newcomer(&mut self) -> Option<Newcomer> {
+        if self.announced == self.start.graph.page_count() {
+            return None;
+        }
+        let page = PageId::from_index(self.announced);
+        self.announced += 1;
+        Some(Newcomer {
+            page,
+            host: self
+                .start
+                .hosts
+                .get(page.index())
+                .copied()
+                .unwrap_or_default(),
+            seed: self.start.seeds.binary_search(&page).is_ok(),
+        })
+    }
+
+    #[inline]
+    fn answer(&self, page: PageId) -> Answer<'_> {
+        if self.unknown.get(page.index()) == Some(&true) {
+            return Answer::Failed(Fault::Refused);
+        }
+        if self.alive.is_empty() || self.alive[page.index()] {
+            return Answer::Fetched(Change::New, self.start.graph.links(page));
+        }
+        Answer::Failed(Fault::Gone)
+    }
+
+    #[inline]
+    fn lent(&self) -> &dyn Links {
+        self.start.graph
+    }
 }
 
 impl<'a, P: Policy> Replay<'a, P> {
     /// Announces every page of the web.
     pub fn start(start: Start<'a>, policy: P) -> Self {
-        let Start {
-            graph,
-            hosts,
-            seeds,
-            politeness,
-        } = start;
-        let mut scheduler = Scheduler::new(policy, politeness);
-        for page in graph.pages() {
-            let host = hosts.get(page.index()).copied().unwrap_or_default();
-            let seed = seeds.binary_search(&page).is_ok();
-            scheduler.observe(&Event::Discovered { page, host, seed }, Tick(0), graph);
-        }
-        Self {
-            graph,
-            alive: &[],
-            unknown: &[],
-            scheduler,
-            requests: Requests::new(politeness),
-        }
+        let mut replay = Self::of(start, Driver::new(policy, start.politeness));
+        replay.web.announced = 0;
+        replay.driver.announce(&mut replay.web);
+        replay
     }
 
     /// Goes on from a scheduler that was saved when no request was open, with a policy made for it.
-    pub fn resume(
-        start: Start<'a>,
-        policy: P,
-        saved: &mut dyn std::io::Read,
-    ) -> std::io::Result<Self> {
-        Ok(Self {
-            graph: start.graph,
+    pub fn resume(start: Start<'a>, policy: P, saved: &mut dyn io::Read) -> io::Result<Self> {
+        let driver = Driver::restore(policy, saved, start.politeness)?;
+        Ok(Self::of(start, driver))
+    }
+
+    fn of(start: Start<'a>, driver: Driver<P>) -> Self {
+        let web = Recorded {
+            start,
+            announced: start.graph.page_count(),
             alive: &[],
             unknown: &[],
-            scheduler: Scheduler::restore(policy, saved)?,
-            requests: Requests::new(start.politeness),
-        })
+        };
+        Self { web, driver }
     }
 
     /// The same, but some pages are gone: `alive` is by page.
     #[must_use]
     pub fn with_fates(mut self, alive: &'a [bool]) -> Self {
-        assert_eq!(alive.len(), self.graph.page_count(), "one fate a page");
-        self.alive = alive;
+        let pages = self.web.start.graph.page_count();
+        assert_eq!(alive.len(), pages, "one fate a page");
+        self.web.alive = alive;
         self
     }
 
@@ -88,7 +116,7 @@ impl<'a, P: Policy> Replay<'a, P> {
     /// told that many requests later.
     #[must_use]
     pub fn with_open(mut self, open_max: usize) -> Self {
-        self.requests = self.requests.with_open(open_max);
+        self.driver = self.driver.with_open(open_max);
         self
     }
 
@@ -97,50 +125,28 @@ impl<'a, P: Policy> Replay<'a, P> {
     /// learns nothing from it and does not ask again.
     #[must_use]
     pub fn with_unknown(mut self, unknown: &'a [bool]) -> Self {
-        self.unknown = unknown;
+        self.web.unknown = unknown;
         self
     }
 
     /// Goes on until one more page was answered for, there or gone. None when nothing is left to ask for.
+    #[inline]
     pub fn step(&mut self) -> Option<PageId> {
-        let page = self.requests.next(&mut self.scheduler)?;
-        Some(self.answer(page))
+        self.driver.step(&mut self.web)
     }
 
     /// The scheduler and its policy, to be looked at.
     pub fn scheduler(&self) -> &Scheduler<P> {
-        &self.scheduler
+        self.driver.scheduler()
     }
 
     /// How many requests were made.
     pub fn requests(&self) -> u64 {
-        self.requests.made()
+        self.driver.requests()
     }
 
-    /// The virtual time that has passed.
-    pub fn now(&self) -> Tick {
-        self.requests.now()
-    }
-
-    fn answer(&mut self, page: PageId) -> PageId {
-        let is_there = self.alive.is_empty() || self.alive[page.index()];
-        let event = if self.unknown.get(page.index()) == Some(&true) {
-            let fault = Fault::Refused;
-            Event::Failed { page, fault }
-        } else if is_there {
-            let links = self.graph.links(page);
-            let change = Change::New;
-            Event::Fetched {
-                page,
-                change,
-                links,
-            }
-        } else {
-            let fault = Fault::Gone;
-            Event::Failed { page, fault }
-        };
-        self.scheduler
-            .observe(&event, self.requests.now(), self.graph);
-        page
+    /// The virtual seconds that have passed, if requests take any.
+    pub fn seconds(&self) -> Option<f64> {
+        self.driver.seconds()
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! With politeness off every request is answered at once, one after the other, as the papers count
 //! them, or so many requests later, the oldest first. With a delay, requests to different hosts run side by side, each answered after a fixed
-//! time, and the clock jumps to whatever comes first.
+//! time, and the clock jumps to whatever comes first. In rounds the clock stands still, and nothing is
+//! waited for.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,6 +16,7 @@ const ANSWER_MS: u64 = 200;
 #[derive(Debug)]
 pub(crate) struct Requests {
     is_polite: bool,
+    stands_still: bool,
     now: Tick,
     /// By the time of their answer.
     answers: BTreeSet<(Tick, PageId)>,
@@ -29,12 +31,26 @@ impl Requests {
     pub(crate) fn new(politeness: Politeness) -> Self {
         Self {
             is_polite: politeness != Politeness::OFF,
+            stands_still: false,
             now: Tick(0),
             answers: BTreeSet::new(),
             queue: VecDeque::new(),
             open_max: 1,
             made: 0,
         }
+    }
+
+    /// The same without politeness, under a clock that is moved by [`Requests::at`] alone.
+    pub(crate) fn in_rounds() -> Self {
+        Self {
+            stands_still: true,
+            ..Self::new(Politeness::OFF)
+        }
+    }
+
+    /// Moves the clock on.
+    pub(crate) fn at(&mut self, now: Tick) {
+        self.now = self.now.max(now);
     }
 
     /// The same, but with politeness off so many requests are under way at once, at least one.
@@ -44,7 +60,8 @@ impl Requests {
         self
     }
 
-    /// Goes on until a page is to be answered for. None when nothing is left to ask for.
+    /// Goes on until a page is to be answered for. None when nothing is left to ask for,
+    /// or in rounds, nothing now.
     #[inline]
     pub(crate) fn next<P: Policy>(&mut self, scheduler: &mut Scheduler<P>) -> Option<PageId> {
         loop {
@@ -63,6 +80,7 @@ impl Requests {
                 Next::WaitUntil(_) | Next::Empty if !self.queue.is_empty() => {
                     return self.queue.pop_front();
                 }
+                Next::WaitUntil(_) if self.stands_still => return None,
                 Next::WaitUntil(tick) => match self.answers.first() {
                     Some(&(answer, _)) if answer <= tick => return self.first_answer(),
                     _ => self.now = tick,

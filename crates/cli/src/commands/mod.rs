@@ -3,7 +3,6 @@
 mod advise;
 mod audit;
 mod backtest;
-mod bonus;
 mod check;
 mod completions;
 mod copies;
@@ -16,7 +15,6 @@ mod discover;
 mod events;
 mod export;
 mod generate;
-mod groups;
 mod import;
 mod info;
 mod keep;
@@ -35,7 +33,6 @@ mod shards;
 mod show;
 mod site;
 mod status;
-mod trusted;
 mod why;
 
 use clap::Subcommand;

@@ -1,23 +1,20 @@
 //! `turnstone rank WEB`
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_frontier::{PageId, Politeness};
-use turnstone_lab::backtest::importance::{self, Estimated, Question};
+use turnstone_lab::backtest::importance::{self, Estimated, Groups, Question, bonus};
 use turnstone_lab::number::whole;
 use turnstone_lab::table::Table;
-use turnstone_lab::web::{self, GraphWeb};
+use turnstone_lab::web::{self, GraphWeb, page_list};
 use turnstone_linkgraph::rank::{Dangling, InLinks, PageRank, Teleport};
 use turnstone_policy::Spec;
 use turnstone_policy::importance::chain;
 
-use crate::commands::bonus;
-use crate::commands::groups::Belonging;
+use super::backtest::refusal;
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
@@ -165,13 +162,12 @@ impl Rank {
     ) -> anyhow::Result<(Vec<f64>, serde_json::Value)> {
         let spec: Spec = self.policy.parse()?;
         let options = [chain(&spec)?];
-        bonus::check(&self.bonus, std::slice::from_ref(&spec))?;
-        let belonging = Belonging::of(web, &options)?;
+        bonus::check(&self.bonus, std::slice::from_ref(&spec)).map_err(refusal)?;
         let question = Question {
-            groups: belonging.groups(),
+            groups: Groups::new(web, &options).map_err(refusal)?,
             unknown: &[],
             crawls: self.visits,
-            bonus: bonus::parse(&self.bonus, web, &options)?,
+            bonus: bonus::parse(&self.bonus, web, &options).map_err(refusal)?,
             politeness: Politeness::OFF,
             seed: self.seed,
         };
@@ -236,34 +232,16 @@ impl Rank {
 
 /// Weights by page; pages that are not named get none. They are scaled to sum to 1.
 fn read_teleport(file: &Path, web: &GraphWeb) -> anyhow::Result<Vec<f64>> {
-    let name = file.display();
-    let text = fs::read_to_string(file).with_context(|| name.to_string())?;
+    let weight = |text: &str| {
+        let weight: Option<f64> = text.parse().ok();
+        weight.filter(|weight| weight.is_finite() && *weight >= 0.0)
+    };
+    let wanted = "is not a weight; give a number of at least 0";
     let mut weights = vec![0.0; web.graph.page_count()];
-    for (index, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
-        let number = index + 1;
-        let (page, weight) = line.split_once('\t').unwrap_or((line, "1"));
-        let page = web.find(page.trim()).with_context(|| {
-            format!(
-                "{name}, line {number}: '{}' is not a page of {name}'s web",
-                page.trim()
-            )
-        })?;
-        let weight: f64 = weight
-            .trim()
-            .parse()
-            .ok()
-            .filter(|w: &f64| w.is_finite() && *w >= 0.0)
-            .with_context(|| {
-                format!(
-                    "{name}, line {number}: '{weight}' is not a weight; give a number of at least 0"
-                )
-            })?;
+    for (page, weight) in page_list::read(file, web, weight, wanted)? {
         weights[page.index()] += weight;
     }
+    let name = file.display();
     let sum: f64 = weights.iter().sum();
     anyhow::ensure!(sum > 0.0, "{name}: no page has a weight above 0");
     weights.iter_mut().for_each(|weight| *weight /= sum);

@@ -30,7 +30,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "lab",
-        &["frontier", "policy", "guess", "linkgraph", "pagestore"],
+        &[
+            "frontier",
+            "policy",
+            "guess",
+            "linkgraph",
+            "pagestore",
+            "urls",
+        ],
     ),
     ("events", &["frontier", "pagestore"]),
     ("deliver", &["pagestore", "fetch", "events"]),

@@ -10,7 +10,7 @@ use turnstone_policy::{Question as Asked, Spec};
 use super::verdict::thin;
 use super::{Advice, AdviseError, Better, Field, Options, Time, Tried};
 use crate::backtest::Watch;
-use crate::discovery::{Plan, Summary, run_site};
+use crate::backtest::discovery::{Plan, Summary, run_site};
 use crate::history::History;
 use crate::web::{RecordedSite, Words};
 

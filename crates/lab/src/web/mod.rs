@@ -8,12 +8,16 @@
 
 mod graph_web;
 mod old_web;
+pub mod page_list;
 mod recorded_site;
+mod recorded_web;
+pub mod trusted;
 
 pub use graph_web::GraphWeb;
 pub(crate) use old_web::weight;
 pub use old_web::{From, OldWeb, OldWebError, Times};
 pub use recorded_site::{RecordedSite, Words};
+pub use recorded_web::{Half, RecordedWeb};
 
 use std::io;
 use std::path::{Path, PathBuf};

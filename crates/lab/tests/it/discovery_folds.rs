@@ -1,7 +1,7 @@
 //! Choosing on some sites and reporting on others: no site has a say in what it is judged by.
 
 use proptest::prelude::*;
-use turnstone_lab::discovery::{Folds, Plan, SiteOutcome, Summary, run_site};
+use turnstone_lab::backtest::discovery::{Folds, Plan, SiteOutcome, Summary, run_site};
 use turnstone_lab::history::History;
 use turnstone_policy::discovery::Discovery;
 
@@ -110,7 +110,7 @@ proptest! {
         let outcomes = run(histories);
         let mut summary = Summary::new(&plan());
         outcomes.iter().for_each(|outcome| summary.add(outcome));
-        let told = |rows: Vec<turnstone_lab::discovery::Row>| -> Vec<(u64, u64, u64, u64)> {
+        let told = |rows: Vec<turnstone_lab::backtest::discovery::Row>| -> Vec<(u64, u64, u64, u64)> {
             let base = rows.into_iter().filter(|row| row.policy == "od-win");
             base.map(|row| (row.budget, row.cases, row.fetched, row.found)).collect()
         };

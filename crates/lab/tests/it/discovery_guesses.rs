@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use turnstone_frontier::{Event, Fault, Links, PageId, Policy, Ranking, Tick};
-use turnstone_lab::discovery::{DiscoveryWeb, Plan, Replay, Round, Steps, Then, run_site};
+use turnstone_lab::backtest::discovery::{
+    DiscoveryWeb, Plan, Replay, Round, Steps, Then, run_site,
+};
 use turnstone_lab::history::{Date, History, Page, Snapshot, Version, VersionId};
 use turnstone_policy::Spec;
 use turnstone_policy::discovery::{Discovery, DiscoveryPolicy, RECRAWL, Target, build};

@@ -5,7 +5,7 @@ use std::io;
 
 use proptest::prelude::*;
 use turnstone_frontier::{Event, Links, PageId, Policy, Ranking, Tick};
-use turnstone_lab::discovery::{
+use turnstone_lab::backtest::discovery::{
     DiscoveryWeb, Plan, Replay, Round, Steps, Then, is_judged, is_recrawl, run_site,
 };
 use turnstone_lab::history::History;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use turnstone_frontier::PageId;
-use turnstone_lab::discovery::{DiscoveryWeb, Steps, Truth, is_judged, is_recrawl};
+use turnstone_lab::backtest::discovery::{DiscoveryWeb, Steps, Truth, is_judged, is_recrawl};
 use turnstone_policy::discovery::{Pick, Target, Until, greedy_cover, merge, upper_bound};
 
 use crate::sites::{SlowStep, site, slow_steps};

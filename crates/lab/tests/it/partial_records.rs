@@ -8,9 +8,9 @@ use turnstone_frontier::{Change, Fault, PageId, Politeness, Tick};
 use turnstone_lab::backtest::changes::{
     Calendar, Compare, Pace, Question, Since, SiteStore, try_policy,
 };
+use turnstone_lab::backtest::discovery::{Plan, Summary, run_site};
 use turnstone_lab::backtest::liveness as alive;
 use turnstone_lab::crawled::WHOLE_SITE;
-use turnstone_lab::discovery::{Plan, Summary, run_site};
 use turnstone_lab::history::{History, Known};
 use turnstone_lab::web::{From, OldWeb, OldWebError, RecordedSite, Times, Words};
 use turnstone_linkgraph::rank::{GraphRank, PageRank};

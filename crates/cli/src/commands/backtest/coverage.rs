@@ -3,24 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
-use turnstone_frontier::Politeness;
-use turnstone_lab::backtest::coverage::{self, Outcome, Question, StoppedBy, Truth};
+use turnstone_lab::backtest::coverage::certificate;
+use turnstone_lab::backtest::coverage::{Options, Outcome, Point, StoppedBy};
 use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
-use turnstone_lab::web;
-use turnstone_policy::coverage::Goal;
-use turnstone_policy::mass::Fraction;
-use turnstone_policy::{Question as Asked, Spec, catalog};
+use turnstone_policy::Spec;
 
-use super::pictures::{Pictures, Shown};
-use super::unknown::{count, never_fetched};
-use crate::caller;
-use crate::commands::trusted;
-use crate::exit::{Exit, Usage};
+use super::shown::{Pictures, Shown};
+use super::unknown::never_fetched;
+use super::{ask, certify, specs};
+use crate::exit::Exit;
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::units;
 
 /// How many downloads until at least 1-ε of the personalised PageRank is provably in the store?
@@ -30,7 +24,7 @@ use crate::units;
 #[derive(Debug, Args)]
 pub(crate) struct Coverage {
     /// A recorded web; of a history, the site as it was at its last snapshot
-    pub(super) web: PathBuf,
+    web: PathBuf,
     /// Policies to compare, or `all` (see `turnstone policies coverage`)
     #[arg(
         long,
@@ -40,16 +34,16 @@ pub(crate) struct Coverage {
     /// Where the surfer starts: `top:N` (the N pages of highest PageRank), `random:N[:SEED]`, a list of pages
     /// `PAGE[=WEIGHT],…` (ids or URLs), or a file with `page<TAB>weight` lines
     #[arg(long, default_value = "top:1")]
-    pub(super) trusted: String,
+    trusted: String,
     /// The chance to follow a link rather than to return to a trusted page
     #[arg(long, default_value_t = 0.85, value_parser = units::real)]
-    pub(super) damping: f64,
+    damping: f64,
     /// The share that may be missing
     #[arg(long, default_value_t = 0.02, value_parser = units::real)]
-    pub(super) epsilon: f64,
+    epsilon: f64,
     /// Ask each host politely, this far apart, under a virtual clock, and tell how long it takes
     #[arg(long, value_parser = units::span_ms, value_name = "TIME")]
-    pub(super) delay: Option<u64>,
+    delay: Option<u64>,
     /// Stop when a certificate of this confidence says that enough is stored, instead of a proof: 95% or 0.95;
     /// of policies that can be certified (rankmass)
     #[arg(long, value_parser = units::share, value_name = "SHARE")]
@@ -57,119 +51,51 @@ pub(crate) struct Coverage {
     /// With --confidence: certify this many times with other surfers, and count how often the certificate was
     /// too high
     #[arg(long, default_value_t = 1, value_name = "N", requires = "confidence")]
-    pub(super) repetitions: u64,
+    repetitions: u64,
     #[command(flatten)]
     pictures: Pictures,
 }
 
 impl Coverage {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let goal = self.goal()?;
-        let specs = self.specs()?;
+        let specs = specs::<Options>(&self.policies)?;
+        let options = Options {
+            trusted: self.trusted,
+            damping: self.damping,
+            epsilon: self.epsilon,
+            delay_ms: self.delay,
+        };
         if let Some(confidence) = self.confidence {
-            return self.certify(&specs, confidence, output);
+            let options = certificate::Options {
+                coverage: options,
+                confidence,
+                repetitions: self.repetitions,
+            };
+            return certify::run(&options, &[self.web], &specs, output);
         }
-        let progress = Progress::share();
-        progress.at("reading", 0.0);
-        let web = web::open_graph(&self.web)?;
-        let unknown = web::unknown_pages(&self.web)?;
-        progress.at("PageRank", 0.0);
-        let trust = trusted::parse(&self.trusted, &web)?;
-        let hosts = if self.delay.is_some() {
-            web.host_ids()
-        } else {
-            Vec::new()
+        let report = ask(&options, &[self.web], &specs)?;
+        let share = percent(1.0 - report.epsilon);
+        let shown = Shown {
+            title: "Coverage: provably enough, with the fewest downloads",
+            question: format!(
+                "Which pages do I download so that at least {share} of the personalised PageRank is \
+                 provably in my store, with the fewest downloads?"
+            ),
+            setting: format!(
+                "{}: {} pages, {} links. Trusted: {}. Damping {}, goal {share}.{}",
+                report.web,
+                whole(report.pages as u64),
+                whole(report.links),
+                report.trusted,
+                report.damping,
+                never_fetched(report.unknown_pages, report.pages),
+            ),
+            table: table(&report.results, &share),
+            more: String::new(),
+            figures: &|| figures(&report.results),
         };
-        let politeness = self.delay.map_or(Politeness::OFF, |delay_ms| Politeness {
-            delay_ms,
-            open_max: 1,
-        });
-        let question = Question {
-            graph: &web.graph,
-            hosts: &hosts,
-            unknown: &unknown,
-            trust: &trust,
-            goal,
-            politeness,
-        };
-        let truth = Truth::of(&question, &specs);
-        let mut outcomes = vec![coverage::optimal(&question, &truth)];
-        for spec in &specs {
-            let mut watch = |what: &str, share: f64| progress.at(what, share);
-            outcomes.push(coverage::run(&question, &truth, spec, &mut watch)?);
-        }
-        drop(progress);
-
-        let json = json!({
-            "question": "coverage",
-            "web": self.web.display().to_string(),
-            "pages": web.graph.page_count(),
-            "links": web.graph.link_count(),
-            "unknown_pages": count(&unknown),
-            "seed": null,
-            "damping": self.damping,
-            "epsilon": self.epsilon,
-            "trusted": self.trusted,
-            "results": outcomes,
-        });
-        let table = table(&outcomes, self.epsilon);
-        let setting = format!(
-            "{}: {} pages, {} links. Trusted: {}. Damping {}, goal {}.{}",
-            self.web.display(),
-            whole(web.graph.page_count() as u64),
-            whole(web.graph.link_count()),
-            self.trusted,
-            self.damping,
-            percent(1.0 - self.epsilon),
-            never_fetched(&unknown),
-        );
-        output.result(&json, || format!("{setting}\n\n{}", table.text()))?;
-        if self.pictures.wanted() {
-            let figures = figures(&outcomes);
-            self.pictures.write(Shown {
-                title: "Coverage: provably enough, with the fewest downloads".to_owned(),
-                question: format!(
-                    "Which pages do I download so that at least {} of the personalised PageRank is \
-                     provably in my store, with the fewest downloads?",
-                    percent(1.0 - self.epsilon)
-                ),
-                setting,
-                figures,
-                table,
-            }, output)?;
-        }
-        Ok(exit(&outcomes, output))
-    }
-
-    pub(super) fn goal(&self) -> Result<Goal, Usage> {
-        let within = "must be above 0 and below 1";
-        let damping = Fraction::new(self.damping).ok_or_else(|| Usage::of("--damping", within))?;
-        let epsilon = Fraction::new(self.epsilon).ok_or_else(|| Usage::of("--epsilon", within))?;
-        Ok(Goal {
-            damping,
-            epsilon,
-            confidence: None,
-        })
-    }
-
-    fn specs(&self) -> anyhow::Result<Vec<Spec>> {
-        let list = match self.policies.as_str() {
-            "all" => {
-                let fitting = catalog::policies().filter(|info| info.answers(Asked::Coverage));
-                let mut names: Vec<&str> = fitting.map(|info| info.name).collect();
-                names.push("rankmass:push=exact");
-                names.join(",")
-            }
-            list => list.to_owned(),
-        };
-        let specs = caller::specs(&list)?;
-        for spec in &specs {
-            turnstone_policy::coverage::check(spec)?;
-        }
-        if specs.is_empty() {
-            return Err(Usage::of("--policies", "name at least one policy").into());
-        }
-        Ok(specs)
+        self.pictures.show(&report, shown, output)?;
+        Ok(exit(&report.results, output))
     }
 }
 
@@ -194,8 +120,7 @@ fn exit(outcomes: &[Outcome], output: &Output) -> Exit {
     exit
 }
 
-fn table(outcomes: &[Outcome], epsilon: f64) -> Table {
-    let share = percent(1.0 - epsilon);
+fn table(outcomes: &[Outcome], share: &str) -> Table {
     let polite = outcomes
         .iter()
         .any(|outcome| outcome.crawl_seconds.is_some());
@@ -243,7 +168,7 @@ fn table(outcomes: &[Outcome], epsilon: f64) -> Table {
 
 /// The slides' pictures: mass against downloads, downloads needed, time against window size.
 fn figures(outcomes: &[Outcome]) -> Vec<Figure> {
-    let curve = |outcome: &Outcome, of: fn(&coverage::Point) -> f64| {
+    let curve = |outcome: &Outcome, of: fn(&Point) -> f64| {
         let points = outcome
             .points
             .iter()
@@ -257,7 +182,7 @@ fn figures(outcomes: &[Outcome]) -> Vec<Figure> {
             series
         }
     };
-    let mass = |title: &str, caption: &str, of: fn(&coverage::Point) -> f64| Figure {
+    let mass = |title: &str, caption: &str, of: fn(&Point) -> f64| Figure {
         title: title.to_owned(),
         caption: caption.to_owned(),
         x: Axis::log("pages downloaded"),

@@ -1,20 +1,15 @@
 //! `turnstone backtest trap`
 
 use clap::Args;
-use serde_json::json;
-use turnstone_lab::backtest::trap::{self, Outcome, Point, Shape};
+use turnstone_lab::backtest::trap::{Options, Outcome, Point, Shape};
 use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
 use turnstone_lab::table::Table;
 
-use super::pictures::{Pictures, Shown};
-use crate::caller;
-use crate::exit::{Exit, Usage};
+use super::shown::{Pictures, Shown};
+use super::{ask, specs};
+use crate::exit::Exit;
 use crate::output::Output;
-use crate::progress::Progress;
-
-/// The most pages of the site, and the most fetches.
-const MANY: u64 = 100_000_000;
 
 /// How much of a crawl does an endless calendar behind one link eat?
 ///
@@ -45,82 +40,59 @@ pub(crate) struct Trap {
 
 impl Trap {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let shape = Shape {
-            sections: self.sections,
-            lists: self.lists,
-            articles: self.articles,
+        let specs = specs::<Options>(&self.policies)?;
+        let options = Options {
+            shape: Shape {
+                sections: self.sections,
+                lists: self.lists,
+                articles: self.articles,
+            },
+            fetches: self.fetches,
+            seed: self.seed,
         };
-        let pages = shape.pages();
-        let fetches = self.fetches.unwrap_or(pages);
-        if self.sections == 0 || self.lists == 0 || self.articles == 0 || pages > MANY {
-            let wanted = format!("the site must have 2 to {} pages", whole(MANY));
-            return Err(Usage::of("--sections, --lists, --articles", wanted).into());
-        }
-        if fetches == 0 || fetches > MANY {
-            let wanted = format!("must be from 1 to {}", whole(MANY));
-            return Err(Usage::of("--fetches", wanted).into());
-        }
-        let progress = Progress::share();
-        let mut outcomes = Vec::new();
-        let specs = caller::specs(&self.policies)?;
-        for (index, spec) in specs.iter().enumerate() {
-            progress.at(&spec.to_string(), index as f64 / specs.len() as f64);
-            outcomes.push(trap::run(spec, shape, fetches, self.seed)?);
-        }
-        drop(progress);
-        self.show(pages, &outcomes, output)?;
+        let report = ask(&options, &[], &specs)?;
+        let drawn = |title: &str, of: fn(&Point) -> f64| figure(&report.results, title, of);
+        let shown = Shown {
+            title: "Traps: what an endless calendar eats",
+            question: "How much of a crawl goes into a calendar without end?".to_owned(),
+            setting: format!(
+                "A site of {} pages with an endless calendar behind one link of its front page.",
+                whole(report.pages)
+            ),
+            table: table(&report.results),
+            more: String::new(),
+            figures: &|| {
+                vec![
+                    drawn("Fetches spent in the calendar", |point| point.trap_share),
+                    drawn("The site proper, fetched", |point| point.site_share),
+                ]
+            },
+        };
+        self.pictures.show(&report, shown, output)?;
         Ok(Exit::Done)
     }
+}
 
-    fn show(&self, pages: u64, outcomes: &[Outcome], output: &Output) -> anyhow::Result<()> {
-        let json = json!({
-            "question": "trap",
-            "pages": pages,
-            "seed": self.seed,
-            "results": outcomes,
-        });
-        let mut table = Table::new(&[
-            "policy",
-            "#fetches",
-            "#again",
-            "#in the calendar",
-            "#of the site",
-        ]);
-        for outcome in outcomes {
-            if let Some(last) = outcome.points.last() {
-                table.row([
-                    outcome.policy.clone(),
-                    whole(last.fetches),
-                    whole(outcome.refetches),
-                    percent(last.trap_share),
-                    percent(last.site_share),
-                ]);
-            }
+fn table(outcomes: &[Outcome]) -> Table {
+    let mut table = Table::new(&[
+        "policy",
+        "#fetches",
+        "#again",
+        "#in the calendar",
+        "#of the site",
+    ]);
+    for outcome in outcomes {
+        if let Some(last) = outcome.points.last() {
+            table.row([
+                outcome.policy.clone(),
+                whole(last.fetches),
+                whole(outcome.refetches),
+                percent(last.trap_share),
+                percent(last.site_share),
+            ]);
         }
-        let setting = format!(
-            "A site of {} pages with an endless calendar behind one link of its front page.",
-            whole(pages)
-        );
-        output.result(&json, || format!("{setting}\n\n{}", table.text()))?;
-        if self.pictures.wanted() {
-            let shown = Shown {
-                title: "Traps: what an endless calendar eats".to_owned(),
-                question: "How much of a crawl goes into a calendar without end?".to_owned(),
-                setting,
-                figures: vec![
-                    figure(outcomes, "Fetches spent in the calendar", |point| {
-                        point.trap_share
-                    }),
-                    figure(outcomes, "The site proper, fetched", |point| {
-                        point.site_share
-                    }),
-                ],
-                table,
-            };
-            self.pictures.write(shown, output)?;
-        }
-        Ok(())
     }
+    table
 }
 
 fn figure(outcomes: &[Outcome], title: &str, of: fn(&Point) -> f64) -> Figure {

@@ -2,19 +2,14 @@
 
 use turnstone_lab::number::{percent, whole};
 
-/// How many pages are unknown.
-pub(super) fn count(unknown: &[bool]) -> usize {
-    unknown.iter().filter(|unknown| **unknown).count()
-}
-
 /// A sentence on the pages of a crawl directory that were never fetched; none if there is none.
-pub(super) fn never_fetched(unknown: &[bool]) -> String {
-    match count(unknown) {
+pub(super) fn never_fetched(unknown: usize, pages: usize) -> String {
+    match unknown {
         0 => String::new(),
-        pages => format!(
+        _ => format!(
             " Of {} pages the crawl knows the address only ({}): they count as pages without links.",
-            whole(pages as u64),
-            percent(pages as f64 / unknown.len() as f64),
+            whole(unknown as u64),
+            percent(unknown as f64 / pages as f64),
         ),
     }
 }

@@ -9,6 +9,7 @@ mod bound;
 mod gather;
 mod outcome;
 mod replay;
+mod report;
 mod sites;
 #[cfg(test)]
 mod testing;
@@ -16,4 +17,5 @@ mod testing;
 pub use bound::bound;
 pub use outcome::{Doubt, MeanCycle, Measures, Outcome, Question, try_policy};
 pub use replay::{Cycle, Since, Unknown, run};
+pub use report::{Budget, Options, Report, Tried};
 pub use sites::{Calendar, Compare, Content, Pace, SiteStore};

@@ -13,17 +13,18 @@
 //!
 //! Cost: that of the policy, and O(pages) a cycle.
 
-use turnstone_frontier::{
-    Change, Event, Fault, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
-};
+use serde::Serialize;
+use turnstone_frontier::{Change, Event, Fault, HostId, Links, PageId, Policy};
 use turnstone_policy::changes::Store as _;
 
 use super::sites::{Content, SiteStore};
+use crate::driver::{Answer, Answers, Driver, Newcomer};
 use crate::history::Known;
 use crate::web::weight;
 
 /// Compared with what a page counts as changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Since {
     /// With our copy.
     Copy,
@@ -79,78 +80,119 @@ pub struct Unknown {
 
 /// Runs a policy with a budget of fetches a cycle.
 pub fn run(store: &SiteStore, policy: Box<dyn Policy>, budget: u64, since: Since) -> Vec<Cycle> {
-    let mut replay = Replay {
-        store,
-        scheduler: Scheduler::new(policy, Politeness::OFF),
-        copies: store.contents(0).to_vec(),
-        weights: store
-            .importance()
-            .iter()
-            .map(|w| w * store.page_count() as f64)
-            .collect(),
-        since,
-    };
-    replay.join(0, Tick(0));
-    (1..=store.cycles())
-        .map(|cycle| replay.cycle(cycle, store.tick(cycle), budget))
-        .collect()
+    let mut replay = Replay::new(store, policy, since);
+    let cycles = 1..=store.cycles();
+    cycles.map(|cycle| replay.cycle(cycle, budget)).collect()
 }
 
+/// A policy and the store it keeps.
 struct Replay<'a> {
+    driver: Driver<Box<dyn Policy>>,
+    kept: Kept<'a>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(store: &'a SiteStore, policy: Box<dyn Policy>, since: Since) -> Self {
+        let pages = store.page_count() as f64;
+        let mut replay = Self {
+            driver: Driver::in_rounds(policy),
+            kept: Kept {
+                store,
+                copies: store.contents(0).to_vec(),
+                weights: store.importance().iter().map(|w| w * pages).collect(),
+                since,
+                cycle: 0,
+                announced: 0,
+                told: Told::Unknown,
+                tally: Cycle::default(),
+                weight: 0.0,
+            },
+        };
+        replay.driver.announce(&mut replay.kept);
+        replay
+    }
+
+    fn cycle(&mut self, cycle: u32, budget: u64) -> Cycle {
+        self.kept.cycle = cycle;
+        self.driver.at(self.kept.store.tick(cycle));
+        self.driver.announce(&mut self.kept);
+        let round = cycle - 1;
+        self.driver
+            .tell(&Event::Round { round, budget }, self.kept.lent());
+        while self.driver.step(&mut self.kept).is_some() {
+            let spent = self.kept.tally.downloads;
+            assert!(spent <= budget, "a cycle spends its budget at most");
+        }
+        self.kept.end()
+    }
+}
+
+/// The sites at one cycle, and our copies of their pages.
+struct Kept<'a> {
     store: &'a SiteStore,
-    scheduler: Scheduler<Box<dyn Policy>>,
     /// By page: our copy.
     copies: Vec<Content>,
     /// By page: PageRank, 1 on average.
     weights: Vec<f64>,
     since: Since,
+    cycle: u32,
+    announced: usize,
+    /// What the page asked for last is.
+    told: Told,
+    tally: Cycle,
+    /// PageRank of the pages that had changed.
+    weight: f64,
 }
 
-impl Replay<'_> {
-    fn cycle(&mut self, cycle: u32, now: Tick, budget: u64) -> Cycle {
-        self.join(cycle, now);
-        let round = Event::Round {
-            round: cycle - 1,
-            budget,
-        };
-        self.scheduler.observe(&round, now, self.store.graph());
-        let mut tally = Cycle::default();
-        let mut weight = 0.0;
-        while let Next::Fetch(page) = self.scheduler.next(now) {
-            assert!(
-                tally.downloads < budget,
-                "a cycle spends its budget at most"
-            );
-            let changed = self.fetch(page, cycle, now, &mut tally);
-            if changed {
-                weight += self.weights[page.index()];
-            }
-        }
-        let downloads = tally.answered().max(1) as f64;
-        tally.change_ratio = tally.changed as f64 / downloads;
-        tally.weighted_change_ratio = weight / downloads;
-        self.look_at_copies(cycle, &mut tally);
-        tally
+/// What a fetch told.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    Unknown,
+    Gone,
+    There(Change),
+}
+
+impl Answers for Kept<'_> {
+    fn asked(&mut self, page: PageId) {
+        self.tally.downloads += 1;
+        self.told = self.look(page);
     }
 
-    /// Announces the pages that join in a cycle, with copies of now.
-    fn join(&mut self, cycle: u32, now: Tick) {
-        for page in self.store.joining(cycle) {
-            self.copies[page.index()] = self.store.contents(cycle)[page.index()];
-            let event = Event::Discovered {
-                page,
-                host: HostId(0),
-                seed: false,
-            };
-            self.scheduler.observe(&event, now, self.store.graph());
+    /// Pages join with copies of now.
+    fn newcomer(&mut self) -> Option<Newcomer> {
+        let index = self.announced;
+        if index == self.store.joined(self.cycle) {
+            return None;
+        }
+        self.announced += 1;
+        self.copies[index] = self.store.contents(self.cycle)[index];
+        Some(Newcomer {
+            page: PageId::from_index(index),
+            host: HostId(0),
+            seed: false,
+        })
+    }
+
+    fn answer(&self, page: PageId) -> Answer<'_> {
+        match self.told {
+            Told::Unknown => Answer::Failed(Fault::Refused),
+            Told::Gone => Answer::Failed(Fault::Gone),
+            Told::There(change) => Answer::Fetched(change, self.store.graph().links(page)),
         }
     }
 
-    fn fetch(&mut self, page: PageId, cycle: u32, now: Tick, tally: &mut Cycle) -> bool {
-        let index = page.index();
+    fn lent(&self) -> &dyn Links {
+        self.store.graph()
+    }
+}
+
+impl Kept<'_> {
+    /// Looks at a page, renews our copy, and counts what changed.
+    fn look(&mut self, page: PageId) -> Told {
+        let (index, cycle) = (page.index(), self.cycle);
         let content = self.store.contents(cycle)[index];
         let before = self.store.contents(cycle - 1)[index];
-        tally.downloads += 1;
+        let tally = &mut self.tally;
         let known = self.store.known(cycle, page);
         // What was a cycle ago is part of this question.
         let compared = match self.since {
@@ -159,10 +201,7 @@ impl Replay<'_> {
         };
         if !(known.is_known() && compared) {
             tally.unknown.requests += 1;
-            let fault = Fault::Refused;
-            let event = Event::Failed { page, fault };
-            self.scheduler.observe(&event, now, self.store.graph());
-            return false;
+            return Told::Unknown;
         }
         let copy = std::mem::replace(&mut self.copies[index], content);
         tally.changed_since_copy += u64::from(content != copy);
@@ -172,6 +211,9 @@ impl Replay<'_> {
             Since::LastCycle => content != before,
         };
         tally.changed += u64::from(changed);
+        if changed {
+            self.weight += self.weights[index];
+        }
         if let Known::Seen(chance) = known {
             let weight = weight(chance);
             let (all, of_changed, squares) = &mut tally.unknown.weights;
@@ -180,22 +222,21 @@ impl Replay<'_> {
             *squares += weight * weight;
             tally.unknown.by_chance += u64::from(chance != 0);
         }
-        let event = if content == Content::ABSENT {
-            let fault = Fault::Gone;
-            Event::Failed { page, fault }
-        } else {
-            Event::Fetched {
-                page,
-                change: if changed {
-                    Change::Changed
-                } else {
-                    Change::Unchanged
-                },
-                links: self.store.graph().links(page),
-            }
-        };
-        self.scheduler.observe(&event, now, self.store.graph());
-        changed
+        match (content, changed) {
+            (Content::ABSENT, _) => Told::Gone,
+            (_, true) => Told::There(Change::Changed),
+            (_, false) => Told::There(Change::Unchanged),
+        }
+    }
+
+    /// Ends a cycle: its tally.
+    fn end(&mut self) -> Cycle {
+        let mut tally = std::mem::take(&mut self.tally);
+        let downloads = tally.answered().max(1) as f64;
+        tally.change_ratio = tally.changed as f64 / downloads;
+        tally.weighted_change_ratio = std::mem::take(&mut self.weight) / downloads;
+        self.look_at_copies(self.cycle, &mut tally);
+        tally
     }
 
     /// Which copies are current, of those of which it is known.
@@ -273,16 +314,9 @@ mod tests {
         let spec: Spec = "rns".parse().unwrap();
         let found = |since| {
             let policy = turnstone_policy::changes::build(&spec, &store, 1).unwrap();
-            let mut replay = Replay {
-                store: &store,
-                scheduler: Scheduler::new(policy, Politeness::OFF),
-                copies: store.contents(0).to_vec(),
-                weights: vec![1.0],
-                since,
-            };
-            replay.join(0, Tick(0));
-            replay.cycle(1, Tick(1), 0);
-            replay.cycle(2, Tick(2), 1).changed
+            let mut replay = Replay::new(&store, policy, since);
+            replay.cycle(1, 0);
+            replay.cycle(2, 1).changed
         };
         assert_eq!((found(Since::Copy), found(Since::LastCycle)), (1, 0));
     }

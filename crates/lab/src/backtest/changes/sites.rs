@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use serde::Serialize;
 use turnstone_frontier::{PageId, Tick};
 use turnstone_linkgraph::LinkGraph;
 use turnstone_linkgraph::rank::{InLinks, PageRank, Teleport};
@@ -25,7 +26,8 @@ use crate::history::{History, Known};
 use crate::web::{self, RecordedSite, WebError};
 
 /// What counts as the content of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Compare {
     /// The visible text.
     Text,

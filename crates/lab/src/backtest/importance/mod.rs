@@ -7,19 +7,24 @@
 //!
 //! Cost: that of the policies, and one fixpoint per point where the web changes.
 
+pub mod bonus;
 mod crawler;
 mod error;
 mod fixpoint;
+mod groups;
 mod living_web;
+mod report;
 mod stirred;
 
 pub use fixpoint::{Chain, ChainKind};
+pub use groups::Groups;
 pub use living_web::{LivingSite, LivingWeb, Moment};
+pub use report::{Options, Report, Run};
 pub use stirred::Stirred;
 
 use serde::Serialize;
-use turnstone_frontier::{HostId, PageId, Politeness};
-use turnstone_policy::importance::{Bonus, NodeKind, OpicOptions};
+use turnstone_frontier::{PageId, Politeness};
+use turnstone_policy::importance::{Bonus, OpicOptions};
 use turnstone_policy::{Spec, SpecError};
 
 use self::crawler::Crawler;
@@ -39,7 +44,7 @@ pub const OFF_LINE: &str = "off-line";
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// Which pages belong together.
-    pub groups: Groups<'a>,
+    pub groups: Groups,
     /// By page: whether the record does not know its links. Empty where it knows all.
     pub unknown: &'a [bool],
     /// How many pages to read, in multiples of the web's size.
@@ -50,26 +55,6 @@ pub struct Question<'a> {
     pub politeness: Politeness,
     /// Decides what is random.
     pub seed: u64,
-}
-
-/// Which pages belong together: by page, its host, and the number of its site. Empty where that is
-/// not known; then all pages are on one.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Groups<'a> {
-    /// The host of each page.
-    pub hosts: &'a [HostId],
-    /// The site of each page: its registrable domain, numbered as hosts are.
-    pub sites: &'a [HostId],
-}
-
-impl<'a> Groups<'a> {
-    /// What the policy is told as the host of each page.
-    fn of(&self, nodes: NodeKind) -> &'a [HostId] {
-        match nodes {
-            NodeKind::Page | NodeKind::Host => self.hosts,
-            NodeKind::Site => self.sites,
-        }
-    }
 }
 
 /// Where the estimates stood after some visits.
@@ -157,14 +142,14 @@ pub fn run(
             continue;
         }
         watch("fixpoint", f64::from(slice + 1) / f64::from(slices));
-        truths.refresh(web, question.groups);
+        truths.refresh(web, &question.groups);
         if is_crawl {
-            let (chain, truth) = truths.get(web, question.groups, ChainKind::of(&options));
+            let (chain, truth) = truths.get(web, &question.groups, ChainKind::of(&options));
             off_line.iterate(chain, truth, size);
         }
         if is_point {
             for crawler in &mut crawlers {
-                let (_, truth) = truths.get(web, question.groups, crawler.chain());
+                let (_, truth) = truths.get(web, &question.groups, crawler.chain());
                 crawler.measure(truth, size);
             }
         }
@@ -182,7 +167,7 @@ struct Truths {
 
 impl Truths {
     /// The web may have changed: fixpoints are to be computed anew, from where they were.
-    fn refresh(&mut self, web: &dyn LivingWeb, groups: Groups<'_>) {
+    fn refresh(&mut self, web: &dyn LivingWeb, groups: &Groups) {
         if !web.changes() {
             return;
         }
@@ -194,12 +179,7 @@ impl Truths {
         }
     }
 
-    fn get(
-        &mut self,
-        web: &dyn LivingWeb,
-        groups: Groups<'_>,
-        kind: ChainKind,
-    ) -> (&Chain, &Truth) {
+    fn get(&mut self, web: &dyn LivingWeb, groups: &Groups, kind: ChainKind) -> (&Chain, &Truth) {
         let at = match self.known.iter().position(|(known, ..)| *known == kind) {
             Some(at) => at,
             None => {

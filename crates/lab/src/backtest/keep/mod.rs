@@ -4,9 +4,11 @@
 //! See [`MovingWeb`] for what is recorded, [`run`] for the rules and [`Outcome`] for the measures.
 
 mod outcome;
+mod report;
 mod web;
 mod year;
 
-pub use outcome::{Day, Found, Outcome, Total, try_policy};
+pub use outcome::{Day, Found, Outcome, SiteTotal, Total, try_policy};
+pub use report::{Options, Report, Written};
 pub use web::{Compare, MovingSite, MovingWeb};
 pub use year::{Announced, Ran, Rules, run};

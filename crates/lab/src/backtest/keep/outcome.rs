@@ -14,7 +14,7 @@
 
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use turnstone_frontier::Split;
 use turnstone_policy::{Spec, SpecError, keep};
 
@@ -104,7 +104,7 @@ impl Total {
 }
 
 /// What one policy made of a web.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// Its spec.
     pub policy: String,
@@ -113,15 +113,52 @@ pub struct Outcome {
     /// Day by day.
     pub days: Vec<Day>,
     /// How the policy split its budget over that year.
+    #[serde(serialize_with = "by_arm")]
     pub split: Option<Split>,
     /// By site, each with its own budget.
-    pub alone: Vec<(String, Total)>,
+    #[serde(rename = "sites")]
+    pub alone: Vec<SiteTotal>,
     /// The same, added up.
+    #[serde(rename = "alone")]
     pub alone_total: Total,
     /// The mean of the freshness of sites, each counting the same.
     pub alone_mean_freshness: f64,
     /// Time taken.
     pub seconds: f64,
+}
+
+/// What a policy made of one site.
+#[derive(Clone, Debug, Serialize)]
+pub struct SiteTotal {
+    /// Its name.
+    pub site: String,
+    /// The measures.
+    pub measures: Total,
+}
+
+fn by_arm<S: Serializer>(split: &Option<Split>, out: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Arm {
+        arm: &'static str,
+        requests: u64,
+        gain: f64,
+        gain_per_request: f64,
+        marginal: f64,
+        floor: f64,
+        reason: &'static str,
+    }
+    let arms = split.as_ref().map(|split| {
+        split.arms.map(|share| Arm {
+            arm: share.arm.name(),
+            requests: share.spent,
+            gain: share.gain,
+            gain_per_request: share.gain_per_request,
+            marginal: share.marginal,
+            floor: share.floor,
+            reason: share.reason.name(),
+        })
+    });
+    arms.serialize(out)
 }
 
 /// Tries a policy on all sites together and on each alone.
@@ -148,8 +185,10 @@ pub fn try_policy(
     for &site in &all {
         watch(&name, 0.5 + 0.5 * site as f64 / all.len() as f64);
         let ran = one(&[site]);
-        let total = Total::of(&ran.days, &ran.found);
-        alone.push((web.sites[site].history.site.clone(), total));
+        alone.push(SiteTotal {
+            site: web.sites[site].history.site.clone(),
+            measures: Total::of(&ran.days, &ran.found),
+        });
         for (sum, day) in days.iter_mut().zip(&ran.days) {
             sum.live += day.live;
             sum.fresh += day.fresh;
@@ -161,7 +200,7 @@ pub fn try_policy(
         }
         found.extend(ran.found);
     }
-    let mean = alone.iter().map(|(_, total)| total.freshness).sum::<f64>();
+    let mean = alone.iter().map(|of| of.measures.freshness).sum::<f64>();
     Ok(Outcome {
         policy: name,
         together: Total::of(&together.days, &together.found),

@@ -7,14 +7,13 @@
 //!
 //! Cost: that of the policy, and O(1) a request, link and page event.
 
-use turnstone_frontier::{
-    Change, Event, Fault, HostId, Links, Next, PageId, Policy, Politeness, Scheduler, Split, Tick,
-};
+use turnstone_frontier::{Change, Event, Fault, HostId, Links, PageId, Policy, Split, Tick};
 
 use turnstone_policy::changes::paths::Directories;
 
 use super::outcome::{Day, Found};
 use super::web::{MovingSite, MovingWeb};
+use crate::driver::{Answer, Answers, Driver, Newcomer};
 use crate::history::{VersionId, Walk};
 
 /// Milliseconds of a day.
@@ -64,18 +63,35 @@ pub struct Ran {
 
 /// Runs a policy over some sites of a web as one crawl.
 pub fn run(web: &MovingWeb, sites: &[usize], rules: Rules, policy: Box<dyn Policy>) -> Ran {
-    let mut year = Year::new(web, sites, policy);
-    year.first_crawl();
+    let mut year = Year::new(web, sites);
+    let mut driver = Driver::in_rounds(policy);
+    year.begin();
+    driver.announce(&mut year);
+    // Everything that is there is fetched, everything linked to is asked for.
+    let mut next = 0;
+    while next < year.pages.len() {
+        driver.fetch(&mut year, PageId::from_index(next));
+        next += 1;
+    }
     let pages = year.live as usize;
     let mut days = Vec::new();
     for day in 1..=rules.days {
         year.day = day;
+        driver.at(Tick(u64::from(day) * DAY_MS));
         year.move_on(rules.hints);
+        for page in std::mem::take(&mut year.hinted) {
+            driver.tell(&Event::Hinted { page, by: None }, year.lent());
+        }
         let mut tally = Day::default();
         if (day - 1) % rules.round_days == 0 {
             let end = day - 1 + rules.round_days;
-            tally.budget = rules.spendable(pages, end) - rules.spendable(pages, day - 1);
-            tally.requests = year.round((day - 1) / rules.round_days, tally.budget);
+            let budget = rules.spendable(pages, end) - rules.spendable(pages, day - 1);
+            let round = (day - 1) / rules.round_days;
+            driver.tell(&Event::Round { round, budget }, year.lent());
+            tally.budget = budget;
+            while tally.requests < budget && driver.step(&mut year).is_some() {
+                tally.requests += 1;
+            }
         }
         tally.live = year.live;
         tally.fresh = year.fresh;
@@ -87,7 +103,7 @@ pub fn run(web: &MovingWeb, sites: &[usize], rules: Rules, policy: Box<dyn Polic
     Ran {
         days,
         found: year.found(),
-        split: year.scheduler.split(),
+        split: driver.scheduler().split(),
     }
 }
 
@@ -127,7 +143,12 @@ struct Year<'a> {
     slots: Vec<Slot>,
     /// By page of the policy: its site and its slot.
     pages: Vec<(u32, u32)>,
-    scheduler: Scheduler<Box<dyn Policy>>,
+    /// How many of them were announced.
+    announced: usize,
+    /// How many of them are there on day 0.
+    seeds: usize,
+    /// Pages said to have changed today.
+    hinted: Vec<PageId>,
     day: u32,
     live: u64,
     /// Live pages whose copy is current.
@@ -136,11 +157,14 @@ struct Year<'a> {
     stored: u64,
     live_weight: u64,
     fresh_weight: u64,
+    /// What the page asked for last is to our copy; none if it is not there.
+    change: Option<Change>,
+    /// Its links.
     links: Vec<PageId>,
 }
 
 impl<'a> Year<'a> {
-    fn new(web: &'a MovingWeb, sites: &[usize], policy: Box<dyn Policy>) -> Self {
+    fn new(web: &'a MovingWeb, sites: &[usize]) -> Self {
         let mut present = Vec::new();
         let mut base = 0;
         let mut directories = Directories::default();
@@ -180,23 +204,22 @@ impl<'a> Year<'a> {
                 .map(|weight| Slot { weight, ..nothing })
                 .collect(),
             pages: Vec::new(),
-            scheduler: Scheduler::new(policy, Politeness::OFF),
+            announced: 0,
+            seeds: 0,
+            hinted: Vec::new(),
             day: 0,
             live: 0,
             fresh: 0,
             stored: 0,
             live_weight: 0,
             fresh_weight: 0,
+            change: None,
             links: Vec::new(),
         }
     }
 
-    fn now(&self) -> Tick {
-        Tick(u64::from(self.day) * DAY_MS)
-    }
-
-    /// Day 0: everything that is there is fetched, everything linked to is asked for.
-    fn first_crawl(&mut self) {
+    /// Day 0: what is there is known.
+    fn begin(&mut self) {
         for site in 0..self.sites.len() {
             let present: Vec<_> = self.sites[site].walk.present().collect();
             for &(page, version) in &present {
@@ -204,14 +227,10 @@ impl<'a> Year<'a> {
                 self.set_today(self.sites[site].base + page.index(), today);
             }
             for (page, _) in present {
-                self.discover(site, page, true);
+                self.discover(site, page);
             }
         }
-        let mut next = 0;
-        while next < self.pages.len() {
-            self.fetch(PageId::from_index(next));
-            next += 1;
-        }
+        self.seeds = self.pages.len();
     }
 
     /// The sites as they are today.
@@ -272,8 +291,7 @@ impl<'a> Year<'a> {
     /// A page that the policy knows is said to have changed.
     fn hint(&mut self, slot: usize) {
         if self.slots[slot].id != NONE && self.slots[slot].copy != 0 {
-            let page = PageId(self.slots[slot].id);
-            self.observe(&Event::Hinted { page, by: None });
+            self.hinted.push(PageId(self.slots[slot].id));
         }
     }
 
@@ -313,9 +331,8 @@ impl<'a> Year<'a> {
         add(&mut self.fresh_weight, fresh, weight);
     }
 
-    fn discover(&mut self, site: usize, page: PageId, seed: bool) -> PageId {
-        let present = &self.sites[site];
-        let slot = present.base + page.index();
+    fn discover(&mut self, site: usize, page: PageId) -> PageId {
+        let slot = self.sites[site].base + page.index();
         let known = self.slots[slot].id;
         if known != NONE {
             return PageId(known);
@@ -324,73 +341,7 @@ impl<'a> Year<'a> {
         self.slots[slot].id = id.0;
         self.slots[slot].known = self.day;
         self.pages.push((site as u32, slot as u32));
-        let event = Event::Discovered {
-            page: id,
-            host: HostId(site as u32),
-            seed,
-        };
-        self.observe(&event);
         id
-    }
-
-    /// Asks for a page.
-    fn fetch(&mut self, id: PageId) {
-        let (site, slot) = self.pages[id.index()];
-        let (site, slot) = (site as usize, slot as usize);
-        let Slot { today, copy, .. } = self.slots[slot];
-        let page = PageId::from_index(slot - self.sites[site].base);
-        if today == 0 {
-            self.set_copy(slot, 0);
-            let fault = Fault::Gone;
-            let event = Event::Failed { page: id, fault };
-            return self.observe(&event);
-        }
-        self.set_copy(slot, today);
-        let version = self.sites[site].walk.version(page);
-        let day = self.day;
-        let held = &mut self.slots[slot];
-        held.stored = held.stored.min(day);
-        held.versions = [version, held.versions[0]];
-        let mut links = std::mem::take(&mut self.links);
-        links.clear();
-        for link in self.sites[site].walk.links(page) {
-            links.push(self.discover(site, *link, false));
-        }
-        let event = Event::Fetched {
-            page: id,
-            change: match copy {
-                0 => Change::New,
-                copy if copy == today => Change::Unchanged,
-                _ => Change::Changed,
-            },
-            links: &links,
-        };
-        self.observe(&event);
-        self.links = links;
-    }
-
-    fn observe(&mut self, event: &Event<'_>) {
-        let lent = Lent {
-            sites: &self.sites,
-            slots: &self.slots,
-            pages: &self.pages,
-        };
-        let now = Tick(u64::from(self.day) * DAY_MS);
-        self.scheduler.observe(event, now, &lent);
-    }
-
-    /// One round. Returns the requests spent.
-    fn round(&mut self, round: u32, budget: u64) -> u64 {
-        let now = self.now();
-        self.observe(&Event::Round { round, budget });
-        let mut spent = 0;
-        while spent < budget
-            && let Next::Fetch(page) = self.scheduler.next(now)
-        {
-            self.fetch(page);
-            spent += 1;
-        }
-        spent
     }
 
     fn found(&self) -> Vec<Found> {
@@ -404,14 +355,58 @@ impl<'a> Year<'a> {
     }
 }
 
-/// What a live crawl would know of its pages, too.
-struct Lent<'y, 'a> {
-    sites: &'y [Present<'a>],
-    slots: &'y [Slot],
-    pages: &'y [(u32, u32)],
+impl Answers for Year<'_> {
+    fn asked(&mut self, id: PageId) {
+        let (site, slot) = self.pages[id.index()];
+        let (site, slot) = (site as usize, slot as usize);
+        let Slot { today, copy, .. } = self.slots[slot];
+        self.set_copy(slot, today);
+        if today == 0 {
+            self.change = None;
+            return;
+        }
+        self.change = Some(match copy {
+            0 => Change::New,
+            copy if copy == today => Change::Unchanged,
+            _ => Change::Changed,
+        });
+        let page = PageId::from_index(slot - self.sites[site].base);
+        let version = self.sites[site].walk.version(page);
+        let held = &mut self.slots[slot];
+        held.stored = held.stored.min(self.day);
+        held.versions = [version, held.versions[0]];
+        let mut links = std::mem::take(&mut self.links);
+        links.clear();
+        for link in self.sites[site].walk.links(page) {
+            links.push(self.discover(site, *link));
+        }
+        self.links = links;
+    }
+
+    fn newcomer(&mut self) -> Option<Newcomer> {
+        let (site, _) = *self.pages.get(self.announced)?;
+        let page = PageId::from_index(self.announced);
+        self.announced += 1;
+        Some(Newcomer {
+            page,
+            host: HostId(site),
+            seed: page.index() < self.seeds,
+        })
+    }
+
+    fn answer(&self, _: PageId) -> Answer<'_> {
+        match self.change {
+            Some(change) => Answer::Fetched(change, &self.links),
+            None => Answer::Failed(Fault::Gone),
+        }
+    }
+
+    fn lent(&self) -> &dyn Links {
+        self
+    }
 }
 
-impl Lent<'_, '_> {
+impl Year<'_> {
     /// The links of a copy, by the policy's numbers.
     fn copy<'b>(&self, page: PageId, copy: usize, buffer: &'b mut Vec<PageId>) -> &'b [PageId] {
         buffer.clear();
@@ -426,7 +421,8 @@ impl Lent<'_, '_> {
     }
 }
 
-impl Links for Lent<'_, '_> {
+/// What a live crawl would know of its pages, too.
+impl Links for Year<'_> {
     fn links_of<'b>(&'b self, page: PageId, buffer: &'b mut Vec<PageId>) -> &'b [PageId] {
         self.copy(page, 0, buffer)
     }

@@ -12,9 +12,12 @@
 
 mod cost;
 mod doubt;
+pub mod paper;
+mod report;
 
 pub use cost::{Course, alphas, cost, need};
 pub use doubt::{Doubts, EFFECTIVE_MIN, effective_pages};
+pub use report::{Options, Ranked, Report};
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -269,12 +272,11 @@ impl Question<'_> {
             }
         }
         let policy = replay.scheduler().policy();
-        let crawl_seconds = replay.now().0 as f64 / 1000.0;
         Run {
             seed,
             sample: self.sample_outcome(&**policy),
             stop,
-            crawl_seconds: (self.politeness != Politeness::OFF).then_some(crawl_seconds),
+            crawl_seconds: replay.seconds(),
             reached: course.reached().to_vec(),
             doubts: doubt.map(Doubt::finish),
         }

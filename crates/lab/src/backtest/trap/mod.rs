@@ -4,20 +4,21 @@
 //! Measured: the share of its fetches spent in the calendar, and the share of the site proper it
 //! has fetched by then.
 
+mod report;
 mod site;
 
+pub use report::{Options, Report};
 pub use site::{Shape, TrapSite};
 
 use serde::Serialize;
-use turnstone_frontier::{
-    Change, Event, HostId, Next, PageId, Policy, Politeness, Scheduler, Tick,
-};
+use turnstone_frontier::{PageId, Policy};
 use turnstone_policy::coverage::{self, Goal, Trust};
 use turnstone_policy::importance::{self, Bonus};
 use turnstone_policy::mass::Fraction;
 use turnstone_policy::{Question, Spec, SpecError};
 
 use super::LogSpaced;
+use crate::driver::Driver;
 
 /// Where a crawl stood after some fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -58,25 +59,12 @@ pub fn build(spec: &Spec, seed: u64) -> Result<Box<dyn Policy>, SpecError> {
 /// Crawls until so many pages were fetched or nothing is left.
 pub fn run(spec: &Spec, shape: Shape, fetches: u64, seed: u64) -> Result<Outcome, SpecError> {
     let mut site = TrapSite::new(shape);
-    let mut scheduler = Scheduler::new(build(spec, seed)?, Politeness::OFF);
-    let mut known = 0;
+    let mut driver = Driver::in_rounds(build(spec, seed)?);
+    driver.announce(&mut site);
     let mut tally = Tally::new(shape);
-    loop {
-        announce(&mut scheduler, &site, &mut known);
-        if tally.fetches == fetches {
-            break;
-        }
-        let Next::Fetch(page) = scheduler.next(Tick(0)) else {
-            break;
-        };
-        site.fetch(page);
-        announce(&mut scheduler, &site, &mut known);
-        let event = Event::Fetched {
-            page,
-            change: Change::New,
-            links: site.links(page),
-        };
-        scheduler.observe(&event, Tick(0), &site);
+    while tally.fetches < fetches
+        && let Some(page) = driver.step(&mut site)
+    {
         tally.fetched(page, site.is_trap(page));
     }
     tally.end();
@@ -85,19 +73,6 @@ pub fn run(spec: &Spec, shape: Shape, fetches: u64, seed: u64) -> Result<Outcome
         points: tally.points,
         refetches: tally.fetches - tally.first,
     })
-}
-
-/// Tells the policy of pages that were seen for the first time.
-fn announce(scheduler: &mut Scheduler<Box<dyn Policy>>, site: &TrapSite, known: &mut usize) {
-    while *known < site.known() {
-        let event = Event::Discovered {
-            page: PageId::from_index(*known),
-            host: HostId(0),
-            seed: *known == 0,
-        };
-        scheduler.observe(&event, Tick(0), site);
-        *known += 1;
-    }
 }
 
 /// Counts as it goes.

@@ -8,7 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use turnstone_frontier::{Links, PageId};
+use turnstone_frontier::{Change, HostId, Links, PageId};
+
+use crate::driver::{Answer, Answers, Newcomer};
 
 /// The size of the site proper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub struct TrapSite {
     numbers: BTreeMap<Place, PageId>,
     /// By page: its links, once fetched.
     links: Vec<Vec<PageId>>,
+    announced: usize,
 }
 
 impl TrapSite {
@@ -60,6 +63,7 @@ impl TrapSite {
             places: Vec::new(),
             numbers: BTreeMap::new(),
             links: Vec::new(),
+            announced: 0,
         };
         site.number(Place::Front);
         site
@@ -141,6 +145,31 @@ impl TrapSite {
             }
         }
         targets
+    }
+}
+
+impl Answers for TrapSite {
+    fn asked(&mut self, page: PageId) {
+        self.fetch(page);
+    }
+
+    fn newcomer(&mut self) -> Option<Newcomer> {
+        let page = PageId::from_index(self.announced);
+        let is_known = self.announced < self.known();
+        self.announced += usize::from(is_known);
+        is_known.then_some(Newcomer {
+            page,
+            host: HostId(0),
+            seed: page.0 == 0,
+        })
+    }
+
+    fn answer(&self, page: PageId) -> Answer<'_> {
+        Answer::Fetched(Change::New, self.links(page))
+    }
+
+    fn lent(&self) -> &dyn Links {
+        self
     }
 }
 

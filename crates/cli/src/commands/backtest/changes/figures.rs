@@ -3,22 +3,21 @@
 //! A figure is drawn when the policies it compares are among those run: 5 and 7 need several
 //! distances, 7 several budgets, 8 the PageRank trigger, 9 a history trigger.
 
-use turnstone_lab::backtest::changes::{MeanCycle, Measures, Outcome};
+use turnstone_lab::backtest::changes::{MeanCycle, Outcome, Tried};
 use turnstone_lab::figure::{Axis, Figure, Mark, Series};
 use turnstone_policy::Spec;
 
 /// All figures there is something for, the comparison of policies first.
-pub(super) fn figures(outcomes: &[Outcome], bounds: &[(u64, Option<Measures>)]) -> Vec<Figure> {
-    let Some(&(budget, _)) = bounds.first() else {
+pub(super) fn figures(results: &[Tried]) -> Vec<Figure> {
+    let outcomes: Vec<&Outcome> = results.iter().map(|tried| &tried.outcome).collect();
+    let Some(budget) = outcomes.first().map(|outcome| outcome.budget) else {
         return Vec::new();
     };
-    let first: Vec<&Outcome> = outcomes
-        .iter()
-        .filter(|outcome| outcome.budget == budget)
-        .collect();
+    let of_first = outcomes.iter().filter(|outcome| outcome.budget == budget);
+    let first: Vec<&Outcome> = of_first.copied().collect();
     let mut figures = vec![compared(&first), over_cycles(&first)];
     figures.extend(by_distance(&first));
-    figures.extend(by_budget(outcomes, bounds));
+    figures.extend(by_budget(&outcomes));
     figures.extend(pagerank_trigger(&first));
     figures.extend(history_triggers(&first));
     figures
@@ -149,14 +148,13 @@ fn by_distance(outcomes: &[&Outcome]) -> Option<Figure> {
 }
 
 /// Figure 7: directories by distance, under several budgets.
-fn by_budget(outcomes: &[Outcome], bounds: &[(u64, Option<Measures>)]) -> Option<Figure> {
-    let line = |&(budget, _): &(u64, Option<Measures>)| {
-        let of_budget = outcomes.iter().filter(|outcome| outcome.budget == budget);
-        let points = distances(of_budget, "directory-neighbours");
-        Series::line(format!("{budget} fetches a cycle"), points)
+fn by_budget(outcomes: &[&Outcome]) -> Option<Figure> {
+    let line = |of_budget: &[&Outcome]| {
+        let points = distances(of_budget.iter().copied(), "directory-neighbours");
+        Series::line(format!("{} fetches a cycle", of_budget[0].budget), points)
     };
-    let series: Vec<Series> = bounds
-        .iter()
+    let series: Vec<Series> = outcomes
+        .chunk_by(|a, b| a.budget == b.budget)
         .map(line)
         .filter(|line| line.points.len() > 1)
         .collect();

@@ -1,9 +1,7 @@
 //! The paper's figures 2 to 9, drawn from what was measured.
 
-use turnstone_lab::discovery::{OVERLAP_BINS, Summary};
+use turnstone_lab::backtest::discovery::{FIGURE_PERIODS, OVERLAP_BINS, Report, Summary};
 use turnstone_lab::figure::{Axis, Figure, Mark, Series};
-
-use super::FIGURE_PERIODS;
 
 /// The histogram's last bar holds all covers of at least this size.
 const COVER_SIZES_MAX: usize = 30;
@@ -12,7 +10,8 @@ const COVER_SIZES_MAX: usize = 30;
 const MOST: f64 = 0.9;
 
 /// The main figure first: coverage against size for the period asked for.
-pub(super) fn all(summary: &Summary, hosts: Option<&Summary>, period: u32) -> Vec<Figure> {
+pub(super) fn all(report: &Report, period: u32) -> Vec<Figure> {
+    let summary = &report.summary;
     let mut figures = vec![coverage_by_size(summary, period, "Coverage and its price")];
     figures.push(trajectories(summary));
     figures.extend(truncated(summary));
@@ -20,7 +19,7 @@ pub(super) fn all(summary: &Summary, hosts: Option<&Summary>, period: u32) -> Ve
     figures.push(histogram(summary));
     figures.extend(overlaps(summary));
     figures.push(global(summary, "Figure 6. All sites at once: new pages"));
-    if let Some(hosts) = hosts {
+    if let Some(hosts) = &report.hosts {
         figures.push(global(hosts, "Figure 7. All sites at once: new hosts"));
     }
     for (number, period) in [8, 9].into_iter().zip(FIGURE_PERIODS) {

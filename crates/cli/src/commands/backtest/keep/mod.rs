@@ -5,19 +5,15 @@ mod figures;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
 use turnstone_frontier::Split;
-use turnstone_lab::backtest::keep::{self, Announced, Compare, MovingWeb, Outcome, Rules, Total};
+use turnstone_lab::backtest::keep::{Announced, Options, Outcome, Report, Total, Written};
 use turnstone_lab::number::{duration, percent, whole};
 use turnstone_lab::table::Table;
-use turnstone_lab::web;
-use turnstone_policy::keep as policies;
 
-use super::pictures::{Pictures, Shown};
-use crate::caller;
+use super::shown::{Pictures, Shown};
+use super::{By, Half, ask, specs};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::units;
 
 /// How current and complete is a store kept for a year with a small part of a full recrawl?
@@ -68,198 +64,96 @@ pub(crate) struct Keep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum By {
-    Text,
-    Raw,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Every {
     Daily,
     Weekly,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Half {
-    /// The first, third, fifth, … site
-    Odd,
-    /// The second, fourth, sixth, … site
-    Even,
-}
-
 impl Keep {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let specs = caller::specs(&self.policies)?;
-        specs.iter().try_for_each(policies::check)?;
-        if specs.is_empty() {
-            return Err(Usage::of("--policies", "name at least one policy").into());
-        }
-        let rules = Rules {
+        let specs = specs::<Options>(&self.policies)?;
+        let options = Options {
             days: self.days,
             round_days: if self.rounds == Every::Daily { 1 } else { 7 },
-            share: share(&self.budget)?,
-            hints: self
-                .hints
-                .as_deref()
-                .map_or(Ok(Announced::default()), announced)?,
+            budget: share(self.budget)?,
+            hints: self.hints.map(announced).transpose()?,
+            compare: self.compare.into(),
+            half: self.half.map(Into::into),
+            seed: self.seed,
         };
-        let progress = Progress::share();
-        let web = self.read(&progress)?;
-        let mut outcomes = Vec::new();
-        for spec in &specs {
-            let mut watch = |what: &str, share: f64| progress.at(what, share);
-            outcomes.push(keep::try_policy(&web, spec, rules, self.seed, &mut watch)?);
-        }
-        drop(progress);
-        self.show(&web, &outcomes, output)?;
+        let report = ask(&options, &self.webs, &specs)?;
+        let shown = Shown {
+            title: "Keep: a store complete and current with one small budget",
+            question: "I can make only so many requests a day, for ever. Which, so that my \
+                       store stays current and new pages are found soon?"
+                .to_owned(),
+            setting: setting(&report, self.rounds),
+            table: table(&report.results),
+            more: more(&report.results, self.by_site),
+            figures: &|| figures::figures(&report.results),
+        };
+        self.pictures.show(&report, shown, output)?;
         Ok(Exit::Done)
     }
+}
 
-    fn read(&self, progress: &Progress) -> anyhow::Result<MovingWeb> {
-        progress.at("reading", 0.0);
-        let mut files = Vec::new();
-        for web in &self.webs {
-            files.extend(web::history_files(web)?);
-        }
-        files.sort();
-        files.dedup();
-        if let Some(half) = self.half {
-            let skip = usize::from(half == Half::Even);
-            files = files.into_iter().skip(skip).step_by(2).collect();
-        }
-        let compare = match self.compare {
-            By::Text => Compare::Text,
-            By::Raw => Compare::Raw,
-        };
-        let watch = &mut |share| progress.at("reading", share);
-        let web = MovingWeb::read(&files, self.days, compare, watch)?;
-        if web.sites.is_empty() {
-            let what = format!(
-                "no site has a history of {} days; ask for fewer with --days",
-                self.days
-            );
-            return Err(Usage::of("WEB", what).into());
-        }
-        Ok(web)
-    }
+fn setting(report: &Report, rounds: Every) -> String {
+    format!(
+        "{}: {} sites with {} days of history ({} have less), {} pages on the first day. {} \
+         of a full weekly recrawl, {} rounds.",
+        report.web,
+        report.sites,
+        report.days,
+        report.too_short.len(),
+        whole(report.pages as u64),
+        report.budget.text,
+        if rounds == Every::Daily {
+            "daily"
+        } else {
+            "weekly"
+        },
+    )
+}
 
-    fn show(&self, web: &MovingWeb, outcomes: &[Outcome], output: &Output) -> anyhow::Result<()> {
-        let webs: Vec<String> = self
-            .webs
-            .iter()
-            .map(|web| web.display().to_string())
-            .collect();
-        let pages: usize = web.sites.iter().map(|site| site.first_pages()).sum();
-        let json = json!({
-            "question": "keep",
-            "web": webs.join(" "),
-            "sites": web.sites.len(),
-            "too_short": web.too_short,
-            "pages": pages,
-            "days": self.days,
-            "budget": self.budget,
-            "hints": self.hints,
-            "seed": self.seed,
-            "results": outcomes.iter().map(as_json).collect::<Vec<_>>(),
-        });
-        let setting = format!(
-            "{}: {} sites with {} days of history ({} have less), {} pages on the first day. {} \
-             of a full weekly recrawl, {} rounds.",
-            webs.join(" "),
-            web.sites.len(),
-            self.days,
-            web.too_short.len(),
-            whole(pages as u64),
-            self.budget,
-            if self.rounds == Every::Daily {
-                "daily"
-            } else {
-                "weekly"
-            },
-        );
-        let table = table(outcomes);
-        output.result(&json, || {
-            let mut text = format!("{setting}\n\n{}", table.text());
-            for outcome in outcomes {
-                if let Some(split) = &outcome.split {
-                    text += &format!("\n{}, all sites as one crawl:\n", outcome.policy);
-                    text += &split_table(split).text();
-                }
-            }
-            if self.by_site {
-                text += "\nEach site alone:\n";
-                text += &site_table(outcomes).text();
-            }
-            text
-        })?;
-        if self.pictures.wanted() {
-            let shown = Shown {
-                title: "Keep: a store complete and current with one small budget".to_owned(),
-                question: "I can make only so many requests a day, for ever. Which, so that my \
-                           store stays current and new pages are found soon?"
-                    .to_owned(),
-                setting,
-                figures: figures::figures(outcomes),
-                table,
-            };
-            self.pictures.write(shown, output)?;
+/// How budgets were split, and each site.
+fn more(outcomes: &[Outcome], by_site: bool) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        if let Some(split) = &outcome.split {
+            text += &format!("\n{}, all sites as one crawl:\n", outcome.policy);
+            text += &split_table(split).text();
         }
-        Ok(())
     }
+    if by_site {
+        text += "\nEach site alone:\n";
+        text += &site_table(outcomes).text();
+    }
+    text
 }
 
 /// A share of a full recrawl.
-fn share(text: &str) -> Result<f64, Usage> {
-    let share = units::part(text).map_err(|error| Usage::of("--budget", error))?;
-    if share > 0.0 {
-        Ok(share)
+fn share(text: String) -> Result<Written<f64>, Usage> {
+    let means = units::part(&text).map_err(|error| Usage::of("--budget", error))?;
+    if means > 0.0 {
+        Ok(Written { text, means })
     } else {
         Err(Usage::of("--budget", "must be above 0"))
     }
 }
 
 /// What sites announce.
-fn announced(text: &str) -> Result<Announced, Usage> {
-    let (changes, false_ones) = text.split_once(',').unwrap_or((text, "0%"));
+fn announced(text: String) -> Result<Written<Announced>, Usage> {
+    let (changes, false_ones) = text.split_once(',').unwrap_or((&text, "0%"));
     let read = units::part(changes).ok().zip(units::part(false_ones).ok());
     let (changes, false_daily) = read.ok_or_else(|| {
         let what = format!("'{text}': give two shares up to 100%, as 80%,0.1%");
         Usage::of("--hints", what)
     })?;
-    Ok(Announced {
+    let means = Announced {
         changes,
         false_daily,
-    })
-}
-
-fn as_json(outcome: &Outcome) -> Value {
-    let split = outcome.split.as_ref().map(|split| {
-        let arms = split.arms.iter();
-        arms.map(|arm| {
-            json!({
-                "arm": arm.arm.name(),
-                "requests": arm.spent,
-                "gain": arm.gain,
-                "gain_per_request": arm.gain_per_request,
-                "marginal": arm.marginal,
-                "floor": arm.floor,
-                "reason": arm.reason.name(),
-            })
-        })
-        .collect::<Vec<_>>()
-    });
-    json!({
-        "policy": outcome.policy,
-        "together": outcome.together,
-        "alone": outcome.alone_total,
-        "alone_mean_freshness": outcome.alone_mean_freshness,
-        "sites": outcome.alone.iter().map(|(site, total)| {
-            json!({"site": site, "measures": total})
-        }).collect::<Vec<_>>(),
-        "split": split,
-        "days": outcome.days,
-        "seconds": outcome.seconds,
-    })
+    };
+    Ok(Written { text, means })
 }
 
 /// A median in words.
@@ -338,9 +232,10 @@ fn site_table(outcomes: &[Outcome]) -> Table {
     let sites = outcomes.first().map_or(0, |outcome| outcome.alone.len());
     for site in 0..sites {
         for outcome in outcomes {
-            let (name, total) = &outcome.alone[site];
+            let of_site = &outcome.alone[site];
+            let total = &of_site.measures;
             table.row([
-                name.clone(),
+                of_site.site.clone(),
                 outcome.policy.clone(),
                 percent(total.freshness),
                 whole(total.new_pages),

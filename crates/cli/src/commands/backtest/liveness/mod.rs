@@ -5,23 +5,18 @@ mod split;
 mod tables;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
-use serde_json::json;
-use turnstone_frontier::Politeness;
-use turnstone_lab::backtest::liveness::{self, Outcome, Question};
+use turnstone_lab::backtest::liveness::{Options, Report};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::web::{From, OldWeb, OldWebError, Times};
-use turnstone_linkgraph::rank::{GraphRank, PageRank};
-use turnstone_policy::liveness::{Confidence, Enough, Sample, SampleBy, SampleSize};
-use turnstone_policy::{Question as Asked, Spec, catalog};
+use turnstone_lab::web::From;
+use turnstone_policy::Spec;
+use turnstone_policy::liveness::{SampleBy, SampleSize, is_dynamic};
 
-use super::pictures::{Pictures, Shown};
-use crate::caller;
+use super::shown::{Pictures, Shown};
+use super::{ask, specs};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::units;
 
 /// The most seeds one command runs.
@@ -109,219 +104,100 @@ struct To(Option<usize>);
 
 impl Liveness {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let specs = self.specs()?;
-        let (confidence, enough) = self.stopping()?;
-        self.check_split(&specs)?;
-        let progress = Progress::share();
-        progress.at("reading", 0.0);
-        let web = self.open()?;
-        let alive = web.alive_count();
-        let sample = self.sample(&web)?;
-        let pagerank = PageRank::default();
-        progress.at("PageRank", 0.0);
-        let question = Question {
-            old: Arc::new(web.old_crawl(Arc::new(GraphRank::new(web.graph(), pagerank)))),
-            web: &web,
-            sample,
-            confidence,
-            enough,
-            politeness: self.delay.map_or(Politeness::OFF, |delay_ms| Politeness {
-                delay_ms,
-                open_max: 1,
-            }),
+        let specs = specs::<Options>(&self.policies)?;
+        if self.split.is_some() {
+            check_split(&specs)?;
+        }
+        let options = Options {
+            sample_by: self.sample,
+            sample_size: self.sample_size,
+            from: self.from,
+            to: self.to.and_then(|to| to.0),
+            alive: self.alive,
+            among: self.among,
+            seed: self.seed,
+            seeds: self.seeds,
+            until_alive: self.until_alive,
+            confidence: self.confidence,
+            paper: self.paper,
+            order: self.split.is_some(),
+            delay_ms: self.delay,
             open: self.open as usize,
         };
-        let asked = specs.len();
-        let specs = if self.paper {
-            figures::with_paper(&specs, &question)?
+        let report = ask(&options, &[self.web], &specs)?;
+        let setting = setting(&report);
+        if report.alive == 0 {
+            let answer = "Nothing is alive: none of the pages is there any more.";
+            output.result(&report, || format!("{setting}\n\n{answer}\n"))?;
         } else {
-            specs
-        };
-        let mut outcomes = Vec::new();
-        if alive > 0 {
-            outcomes.push(liveness::ideal(&question));
-            let seeds: Vec<u64> = (0..self.seeds)
-                .map(|more| self.seed.wrapping_add(more))
-                .collect();
-            for spec in &specs {
-                let mut watch = |what: &str, share: f64| progress.at(what, share);
-                outcomes.push(liveness::run(&question, spec, &seeds, &mut watch)?);
-            }
-        }
-        drop(progress);
-        self.show(&question, &outcomes, asked + 1, output)?;
-        if let (Some(crawlers), Some(spec)) = (self.split, specs.first()) {
-            let order = liveness::order(&question, spec, self.seed)?;
-            split::write(&order, &web, crawlers, &self.split_into, output)?;
-        }
-        Ok(Exit::Done)
-    }
-
-    fn show(
-        &self,
-        question: &Question<'_>,
-        outcomes: &[Outcome],
-        asked: usize,
-        output: &Output,
-    ) -> anyhow::Result<()> {
-        let web = question.web;
-        let (pages, alive) = (web.graph().page_count(), web.alive_count());
-        let json = json!({
-            "question": "liveness",
-            "web": self.web.display().to_string(),
-            "pages": pages,
-            "links": web.graph().link_count(),
-            "sites": web.site_count,
-            "alive": alive,
-            "unknown": web.unknown_count(),
-            "effective_pages": liveness::effective_pages(web),
-            "seed": self.seed,
-            "seeds": self.seeds,
-            "open": self.open,
-            "sample": question.sample.by.name(),
-            "sample_size": question.sample.size,
-            "confidence": self.confidence,
-            "until_alive": self.until_alive,
-            "pagerank": {"damping": PageRank::default().damping, "tolerance": PageRank::default().tolerance},
-            "results": outcomes,
-        });
-        let setting = self.setting(question);
-        if alive == 0 {
-            let answer =
-                format!("{setting}\n\nNothing is alive: none of the pages is there any more.\n");
-            return output.result(&json, || answer);
-        }
-        let table = tables::costs(outcomes, self.until_alive.is_some());
-        output.result(&json, || format!("{setting}\n\n{}", table.text()))?;
-        if self.pictures.wanted() {
-            let figures = figures::all(question, outcomes, asked);
             let shown = Shown {
-                title: "Liveness: what is still there of an old crawl".to_owned(),
+                title: "Liveness: what is still there of an old crawl",
                 question: "Which pages of an old crawl do I ask for first, to find those that are \
                            still alive with the fewest requests?"
                     .to_owned(),
                 setting,
-                figures,
-                table,
+                table: tables::costs(&report.results, report.until_alive.is_some()),
+                more: String::new(),
+                figures: &|| figures::all(&report),
             };
-            self.pictures.write(shown, output)?;
+            self.pictures.show(&report, shown, output)?;
         }
-        Ok(())
-    }
-
-    fn setting(&self, question: &Question<'_>) -> String {
-        let web = question.web;
-        let (all, alive) = (web.graph().page_count() as u64, web.alive_count());
-        let pages = all - web.unknown_count();
-        let blind = if alive == 0 {
-            String::new()
-        } else {
-            format!(
-                " Asking at random costs {:.2}.",
-                pages as f64 / alive as f64
-            )
-        };
-        let stop = self.until_alive.map_or_else(String::new, |share| {
-            let (share, confidence) = (percent(share), percent(self.confidence));
-            format!(
-                " Stopping when {share} of all alive pages are found with confidence {confidence}."
-            )
-        });
-        format!(
-            "{}: {} pages of {} sites, {} links, {} alive ({}){}. Sample: {} {} pages. Seeds: {}.{blind}{stop}",
-            self.web.display(),
-            whole(all),
-            whole(web.site_count as u64),
-            whole(web.graph().link_count()),
-            whole(alive),
-            percent(alive as f64 / pages as f64),
-            match web.unknown_count() {
-                0 => String::new(),
-                unknown => format!(
-                    " of {} whose fate is known, the fate of {} is unknown",
-                    whole(pages),
-                    whole(unknown)
-                ),
-            },
-            question.sample.by,
-            whole(question.sample.size as u64),
-            self.seeds,
-        )
-    }
-
-    fn open(&self) -> anyhow::Result<OldWeb> {
-        let Some(alive) = &self.alive else {
-            let from = self.from.unwrap_or(From::Snapshot(0));
-            let to = self.to.and_then(|to| to.0);
-            return OldWeb::of_histories(&self.web, Times { from, to }).map_err(
-                |error| match error {
-                    OldWebError::NoAliveList { .. } => Usage::of("--alive", error).into(),
-                    OldWebError::NotBefore { .. } => Usage::of("--from", error).into(),
-                    error => error.into(),
-                },
-            );
-        };
-        if self.from.is_some() || self.to.is_some() {
-            return Err(
-                Usage::of("--from, --to", "a link graph with --alive has no snapshots").into(),
-            );
+        if let Some(crawlers) = self.split {
+            let (order, web) = (&report.order, &report.old_web);
+            split::write(order, web, crawlers, &self.split_into, output)?;
         }
-        Ok(OldWeb::of_graph(&self.web, alive, self.among.as_deref())?)
+        Ok(Exit::Done)
     }
+}
 
-    fn sample(&self, web: &OldWeb) -> Result<Sample, Usage> {
-        let size = self.sample_size.of(web.graph().page_count());
-        let size = size.map_err(|error| Usage::of("--sample-size", error))?;
-        Ok(Sample {
-            by: self.sample,
-            size,
-        })
+fn setting(report: &Report) -> String {
+    let known = report.pages as u64 - report.unknown;
+    let alive = report.alive;
+    let of_known = match report.unknown {
+        0 => String::new(),
+        unknown => format!(
+            " of {} whose fate is known, the fate of {} is unknown",
+            whole(known),
+            whole(unknown)
+        ),
+    };
+    let mut setting = format!(
+        "{}: {} pages of {} sites, {} links, {} alive ({}){of_known}. Sample: {} {} pages. Seeds: {}.",
+        report.web,
+        whole(report.pages as u64),
+        whole(report.sites as u64),
+        whole(report.links),
+        whole(alive),
+        percent(alive as f64 / known as f64),
+        report.sample,
+        whole(report.sample_size as u64),
+        report.seeds,
+    );
+    if alive > 0 {
+        let blind = known as f64 / alive as f64;
+        setting += &format!(" Asking at random costs {blind:.2}.");
     }
+    if let Some(share) = report.until_alive {
+        let (share, confidence) = (percent(share), percent(report.confidence));
+        setting += &format!(
+            " Stopping when {share} of all alive pages are found with confidence {confidence}."
+        );
+    }
+    setting
+}
 
-    fn stopping(&self) -> Result<(Confidence, Option<Enough>), Usage> {
-        let confidence = Confidence::new(self.confidence)
-            .ok_or_else(|| Usage::of("--confidence", "must be above 0.5 and below 1"))?;
-        let enough = self.until_alive.map(|share| {
-            let enough = Enough::new(share, confidence);
-            enough.ok_or_else(|| Usage::of("--until-alive", "must be above 0 and at most 1"))
-        });
-        Ok((confidence, enough.transpose()?))
+fn check_split(specs: &[Spec]) -> anyhow::Result<()> {
+    let [spec] = specs else {
+        return Err(Usage::of("--split", "name one policy whose order is to be split").into());
+    };
+    if is_dynamic(spec)? {
+        let what = format!(
+            "{spec} learns from every answer, so its order cannot be split beforehand; take a \
+             static or sample-based policy"
+        );
+        return Err(Usage::of("--split", what).into());
     }
-
-    fn specs(&self) -> anyhow::Result<Vec<Spec>> {
-        let list = match self.policies.as_str() {
-            "all" => {
-                let fitting = catalog::policies().filter(|info| info.answers(Asked::Liveness));
-                fitting.map(|info| info.name).collect::<Vec<_>>().join(",")
-            }
-            list => list.to_owned(),
-        };
-        let specs = caller::specs(&list)?;
-        for spec in &specs {
-            turnstone_policy::liveness::check(spec)?;
-        }
-        if specs.is_empty() {
-            return Err(Usage::of("--policies", "name at least one policy").into());
-        }
-        Ok(specs)
-    }
-
-    fn check_split(&self, specs: &[Spec]) -> anyhow::Result<()> {
-        if self.split.is_none() {
-            return Ok(());
-        }
-        let [spec] = specs else {
-            return Err(Usage::of("--split", "name one policy whose order is to be split").into());
-        };
-        if turnstone_policy::liveness::is_dynamic(spec)? {
-            let what = format!(
-                "{spec} learns from every answer, so its order cannot be split beforehand; take a \
-                 static or sample-based policy"
-            );
-            return Err(Usage::of("--split", what).into());
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn sample_by(text: &str) -> Result<SampleBy, String> {

@@ -18,15 +18,14 @@
 //!
 //! Cost: O(log pages) a request and the links of what it brings.
 
-use turnstone_frontier::{
-    Change, Event, Fault, Next, NoLinks, PageId, Politeness, Scheduler, Tick,
-};
+use turnstone_frontier::{Change, Event, Fault, NoLinks, PageId};
 use turnstone_policy::discovery::{DiscoveryPolicy, RECRAWL};
 
 use super::guessing::Guessing;
 use super::ids::Ids;
 use super::steps::{Step, Steps};
 use super::web::DiscoveryWeb;
+use crate::driver::{Answer, Driver};
 
 /// What follows a snapshot's round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl Then {
 
 /// A policy on its way through a site.
 pub struct Replay {
-    scheduler: Scheduler<Box<dyn DiscoveryPolicy>>,
+    driver: Driver<Box<dyn DiscoveryPolicy>>,
     /// The last round announced.
     announced: Option<usize>,
     /// Pages whose presence changed since the last recrawl.
@@ -85,7 +84,7 @@ impl Replay {
     pub fn new(policy: Box<dyn DiscoveryPolicy>, web: &DiscoveryWeb) -> Self {
         let guessing = policy.guesses().then(|| Guessing::new(web));
         Self {
-            scheduler: Scheduler::new(policy, Politeness::OFF),
+            driver: Driver::in_rounds(policy),
             announced: None,
             moved: Vec::new(),
             buffer: Vec::new(),
@@ -96,7 +95,7 @@ impl Replay {
 
     /// The policy.
     pub fn policy(&self) -> &dyn DiscoveryPolicy {
-        self.scheduler.policy().as_ref()
+        self.driver.scheduler().policy().as_ref()
     }
 
     /// A discovery round: what the policy asks for, and what that finds.
@@ -122,11 +121,9 @@ impl Replay {
         let mut guessing = self.guessing.take().expect("the policy guesses");
         guessing.begin(steps.web(), step.snapshot);
         while round.spent() < budget {
-            let scheduler = &mut self.scheduler;
-            guessing.offer(&mut self.ids, |event| {
-                scheduler.observe(event, Tick(0), &NoLinks);
-            });
-            let Next::Fetch(id) = self.scheduler.next(Tick(0)) else {
+            let driver = &mut self.driver;
+            guessing.offer(&mut self.ids, |event| driver.tell(event, &NoLinks));
+            let Some(id) = self.driver.next() else {
                 break;
             };
             let page = match self.ids.page(id) {
@@ -145,8 +142,8 @@ impl Replay {
                             page
                         }
                         None => {
-                            let fault = Fault::Gone;
-                            self.observe(&Event::Failed { page: id, fault });
+                            self.driver
+                                .answer(id, Answer::Failed(Fault::Gone), &NoLinks);
                             continue;
                         }
                     }
@@ -179,11 +176,10 @@ impl Replay {
     pub fn ask(&mut self, snapshot: usize, budget: u64) -> Vec<PageId> {
         self.announce(snapshot, budget);
         let mut asked = Vec::new();
-        while (asked.len() as u64) < budget {
-            match self.scheduler.next(Tick(0)) {
-                Next::Fetch(page) => asked.push(page),
-                Next::WaitUntil(_) | Next::Empty => break,
-            }
+        while (asked.len() as u64) < budget
+            && let Some(page) = self.driver.next()
+        {
+            asked.push(page);
         }
         asked
     }
@@ -263,29 +259,23 @@ impl Replay {
     }
 
     fn fetch(&mut self, steps: &Steps<'_>, of: PageId) {
-        let page = self.ids.of(of);
-        if !steps.is_known(of) {
-            let fault = Fault::Lost;
-            return self.observe(&Event::Failed { page, fault });
-        }
-        if !steps.is_present(of) {
-            let fault = Fault::Gone;
-            return self.observe(&Event::Failed { page, fault });
-        }
         let mut buffer = std::mem::take(&mut self.buffer);
-        let links = self.ids.links(steps.links(of, &mut buffer));
-        self.observe(&Event::Fetched {
-            page,
+        let links;
+        let answer = if !steps.is_known(of) {
+            Answer::Failed(Fault::Lost)
+        } else if !steps.is_present(of) {
+            Answer::Failed(Fault::Gone)
+        } else {
+            links = self.ids.links(steps.links(of, &mut buffer));
             // Discovery asks what a page links to, not whether its text is the same.
-            change: Change::Changed,
-            links: &links,
-        });
-        drop(links);
+            Answer::Fetched(Change::Changed, &links)
+        };
+        self.driver.answer(self.ids.of(of), answer, &NoLinks);
         self.buffer = buffer;
     }
 
     fn observe(&mut self, event: &Event<'_>) {
-        self.scheduler.observe(event, Tick(0), &NoLinks);
+        self.driver.tell(event, &NoLinks);
     }
 }
 

@@ -1,34 +1,33 @@
 //! Which pages belong together, for policies that count hosts or sites instead of pages.
 //!
-//! The lab numbers hosts by name. Sites are registrable domains by the public suffix list, which
-//! only `fetch` knows; they are looked up here once per host, when a policy asks for them.
+//! Sites are registrable domains by the public suffix list. They are looked up once per host, when a
+//! policy asks for them.
 
 use std::collections::BTreeMap;
 
-use turnstone_fetch::Url;
-use turnstone_fetch::urls::site_of;
 use turnstone_frontier::HostId;
-use turnstone_lab::backtest::importance::Groups;
-use turnstone_lab::web::GraphWeb;
 use turnstone_policy::importance::{NodeKind, OpicOptions};
+use turnstone_urls::{Url, site_of};
 
-use crate::exit::Usage;
+use crate::run::RunError;
+use crate::web::GraphWeb;
 
-/// By page: its host and its site. Empty where addresses, or sites, are not there to be had.
-#[derive(Debug, Default)]
-pub(crate) struct Belonging {
+/// By page: its host, and the number of its site. Empty where that is not known; then all pages are
+/// on one.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
     hosts: Vec<HostId>,
     sites: Vec<HostId>,
 }
 
-impl Belonging {
+impl Groups {
     /// What these policies need to know of a web.
-    pub(crate) fn of(web: &GraphWeb, wanted: &[OpicOptions]) -> Result<Self, Usage> {
+    pub fn new(web: &GraphWeb, wanted: &[OpicOptions]) -> Result<Self, RunError> {
         let Some(hosts) = web.hosts() else {
             if !counts_pages(wanted) {
                 let why = "nodes=host and nodes=site need addresses; put them in a .urls file \
                            beside the web, line i for page i";
-                return Err(Usage::of("WEB", why));
+                return Err(RunError::wrong("web", why));
             }
             return Ok(Self::default());
         };
@@ -36,11 +35,8 @@ impl Belonging {
         if wanted.iter().any(|options| options.nodes == NodeKind::Site) {
             let names = (0..hosts.len()).map(|host| hosts.name(HostId::from_index(host)));
             let numbers = number(names.map(site));
-            sites = hosts
-                .of_pages()
-                .iter()
-                .map(|host| numbers[host.index()])
-                .collect();
+            let of_pages = hosts.of_pages().iter();
+            sites = of_pages.map(|host| numbers[host.index()]).collect();
         }
         Ok(Self {
             hosts: hosts.of_pages().to_vec(),
@@ -48,16 +44,17 @@ impl Belonging {
         })
     }
 
-    pub(crate) fn groups(&self) -> Groups<'_> {
-        Groups {
-            hosts: &self.hosts,
-            sites: &self.sites,
+    /// What the policy is told as the host of each page.
+    pub(super) fn of(&self, nodes: NodeKind) -> &[HostId] {
+        match nodes {
+            NodeKind::Page | NodeKind::Host => &self.hosts,
+            NodeKind::Site => &self.sites,
         }
     }
 }
 
 /// Whether pages are the nodes of all these policies.
-pub(crate) fn counts_pages(wanted: &[OpicOptions]) -> bool {
+pub(super) fn counts_pages(wanted: &[OpicOptions]) -> bool {
     wanted.iter().all(|options| options.nodes == NodeKind::Page)
 }
 

@@ -7,14 +7,95 @@
 //! Cost: that of one crawl, and for each repetition that of its test.
 
 use serde::Serialize;
-use turnstone_frontier::PageId;
+use turnstone_frontier::{PageId, Politeness};
 use turnstone_policy::coverage::{self, Confidence, CoveragePolicy, Goal, Tests};
 use turnstone_policy::mass::Fraction;
 use turnstone_policy::{Spec, SpecError};
 
-use super::Watch;
-use super::coverage::{Question, TRUTH_TOLERANCE, Truth};
+use super::{Question, TRUTH_TOLERANCE, Truth};
+use crate::backtest::Watch;
 use crate::replay::{Replay, Start};
+use crate::run::{Backtest, RunError};
+use crate::web::{self, RecordedWeb, trusted};
+
+/// How sure a certificate must be, and how often it is tried.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is to be certified; hosts are not asked politely.
+    pub coverage: super::Options,
+    /// The confidence, above 0 and below 1.
+    pub confidence: f64,
+    /// How many times, each with other surfers.
+    pub repetitions: u64,
+}
+
+/// What certificates took.
+#[derive(Clone, Debug, Serialize)]
+#[expect(
+    missing_docs,
+    reason = "docs/schema/backtest-coverage.json tells of each"
+)]
+pub struct Report {
+    pub question: &'static str,
+    pub web: String,
+    pub pages: usize,
+    pub links: u64,
+    pub damping: f64,
+    pub epsilon: f64,
+    pub trusted: String,
+    pub confidence: f64,
+    pub results: Vec<Repeated>,
+}
+
+impl Backtest for Options {
+    type Report = Report;
+
+    fn check(&self, spec: &Spec) -> Result<(), SpecError> {
+        self.coverage.check(spec)
+    }
+
+    fn preset(word: &str) -> Option<String> {
+        super::Options::preset(word)
+    }
+
+    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+        let asked = &self.coverage;
+        let goal = asked.goal()?;
+        let specs: Vec<&Spec> = specs.iter().filter(|s| s.name() == "rankmass").collect();
+        if specs.is_empty() || self.repetitions == 0 || asked.delay_ms.is_some() {
+            let what = "needs --policies rankmass, at least one repetition, and no --delay";
+            return Err(RunError::wrong("confidence", what));
+        }
+        let level = Fraction::new(self.confidence);
+        let level = level.ok_or_else(|| RunError::wrong("confidence", "too near to 0 or 1"))?;
+        watch("reading", 0.0);
+        let opened = web::open_graph(web.place()?)?;
+        watch("PageRank", 0.0);
+        let trust = trusted::parse(&asked.trusted, &opened)?;
+        let question = Question {
+            graph: &opened.graph,
+            hosts: &[],
+            unknown: &[],
+            trust: &trust,
+            goal,
+            politeness: Politeness::OFF,
+        };
+        let truth = Truth::of(&question, &[]);
+        let repeated = |spec| repeat(&question, &truth, spec, (level, self.repetitions), watch);
+        let results: Result<_, SpecError> = specs.into_iter().map(repeated).collect();
+        Ok(Report {
+            question: "coverage",
+            web: web.name(),
+            pages: opened.graph.page_count(),
+            links: opened.graph.link_count(),
+            damping: asked.damping,
+            epsilon: asked.epsilon,
+            trusted: asked.trusted.clone(),
+            confidence: self.confidence,
+            results: results?,
+        })
+    }
+}
 
 /// How far a repetition came.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

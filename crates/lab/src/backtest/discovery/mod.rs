@@ -11,6 +11,7 @@ mod guessing;
 mod ids;
 mod overlap;
 mod replay;
+mod report;
 mod run;
 mod steps;
 mod summary;
@@ -20,6 +21,7 @@ mod web;
 
 pub use folds::{Choice, Folds};
 pub use replay::{Replay, Round, Then};
+pub use report::{FIGURE_PERIODS, Options, Report, SiteReport};
 pub use run::{Plan, SiteOutcome, run_site};
 pub use steps::{Step, Steps};
 pub use summary::{Doubt, Limit, Row, Summary};

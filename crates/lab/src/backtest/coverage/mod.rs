@@ -9,6 +9,11 @@
 //!
 //! Cost: one PageRank run, then that of the policies.
 
+pub mod certificate;
+mod report;
+
+pub use report::{Options, Report};
+
 use std::time::Instant;
 
 use serde::Serialize;
@@ -223,7 +228,7 @@ pub fn run(
         points: tally.points,
         pushes: replay.scheduler().policy().pushes(),
         seconds: started.elapsed().as_secs_f64(),
-        crawl_seconds: (politeness != Politeness::OFF).then(|| replay.now().0 as f64 / 1000.0),
+        crawl_seconds: replay.seconds(),
         stopped_by,
     })
 }

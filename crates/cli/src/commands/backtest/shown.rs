@@ -1,8 +1,9 @@
-//! `--plot` and `--report`, alike for every question.
+//! How a report is shown, alike for every question: JSON or text, `--plot` and `--report`.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
 use turnstone_lab::figure::Figure;
 use turnstone_lab::report::{Part, Report};
 use turnstone_lab::table::Table;
@@ -21,18 +22,19 @@ pub(crate) struct Pictures {
     report: Option<PathBuf>,
 }
 
-/// What a backtest has to show.
-#[derive(Debug)]
-pub(crate) struct Shown {
+/// What a report has to show.
+pub(crate) struct Shown<'a> {
     /// The title of the page.
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
     /// The question in words.
     pub(crate) question: String,
     /// What was run, in words.
     pub(crate) setting: String,
-    /// The main figure first.
-    pub(crate) figures: Vec<Figure>,
     pub(crate) table: Table,
+    /// What the terminal shows below the table.
+    pub(crate) more: String,
+    /// The main figure first; drawn only if somebody wants to see them.
+    pub(crate) figures: &'a dyn Fn() -> Vec<Figure>,
 }
 
 impl Pictures {
@@ -41,23 +43,35 @@ impl Pictures {
         self.plot.is_some() || self.report.is_some()
     }
 
-    /// Writes what was asked for.
-    pub(crate) fn write(&self, shown: Shown, output: &Output) -> anyhow::Result<()> {
-        if let (Some(file), Some(figure)) = (&self.plot, shown.figures.first()) {
+    /// Prints a report, and writes the pictures of it that were asked for.
+    pub(crate) fn show(
+        &self,
+        report: &impl Serialize,
+        shown: Shown<'_>,
+        output: &Output,
+    ) -> anyhow::Result<()> {
+        output.result(report, || {
+            format!("{}\n\n{}{}", shown.setting, shown.table.text(), shown.more)
+        })?;
+        if !self.wanted() {
+            return Ok(());
+        }
+        let figures = (shown.figures)();
+        if let (Some(file), Some(figure)) = (&self.plot, figures.first()) {
             write_whole(file, |out| out.write_all(figure.svg().as_bytes()))?;
             output.note(&format!("figure written to {}", file.display()));
         }
         if let Some(file) = &self.report {
             let mut parts = vec![Part::Text(shown.setting), Part::Table(shown.table)];
-            parts.extend(shown.figures.into_iter().map(Part::Figure));
+            parts.extend(figures.into_iter().map(Part::Figure));
             parts.push(Part::Heading("Run it again".to_owned()));
             parts.push(Part::Command(command_line()));
-            let report = Report {
-                title: shown.title,
+            let page = Report {
+                title: shown.title.to_owned(),
                 question: shown.question,
                 parts,
             };
-            write_whole(file, |out| out.write_all(report.html().as_bytes()))?;
+            write_whole(file, |out| out.write_all(page.html().as_bytes()))?;
             output.note(&format!("report written to {}", file.display()));
         }
         Ok(())
