@@ -474,9 +474,7 @@ fn missed(facts: &mut Facts, unseen: Unseen) {
 
 /// What is not a page with text is the same only if its bytes are.
 pub(crate) fn list_hash(facts: &Facts) -> u64 {
-    let digest = facts.digest.unwrap_or_default();
-    let [a, b, c, d, e, f, g, h, ..] = digest;
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    Facts::hash_of_digest(facts.digest.unwrap_or_default())
 }
 
 /// Each page once, in the order of the document.

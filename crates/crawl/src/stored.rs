@@ -20,7 +20,7 @@ use turnstone_fetch::{
 use turnstone_frontier::Fault;
 use turnstone_pagestore::{Facts, Keyer, warc};
 
-use crate::page::{Reading, list_hash, read_response};
+use crate::page::{Reading, read_response};
 use crate::plan::Lists;
 use crate::verdict::{Answered, Judged, of_answer};
 
@@ -226,14 +226,6 @@ pub fn judge_status(status: u16) -> (Meaning, String, String) {
         conditional: true,
         retry_after: None,
         took: Duration::ZERO,
-    })
-}
-
-/// The hash that stands for the text of a page of which only the digest is known.
-pub fn text_hash_of_digest(digest: [u8; 20]) -> u64 {
-    list_hash(&Facts {
-        digest: Some(digest),
-        ..Facts::default()
     })
 }
 

@@ -30,6 +30,82 @@ pub fn corrupt(what: &str) -> io::Error {
     )
 }
 
+/// What a struct keeps, as one table: it is saved and restored field by field, in this order. Behind the
+/// table stands what cannot be, and why not.
+///
+/// ```
+/// struct Purse { coins: u64, owners: Vec<u32> }
+/// turnstone_frontier::saved!(Purse: coins, owners;
+///     |purse| purse.coins > 0 && purse.owners.is_empty() => "coins that nobody owns");
+/// ```
+#[macro_export]
+macro_rules! saved {
+    ($name:ident: $($field:tt),+ $(; $wrong:expr => $what:literal)*) => {
+        impl $crate::Save for $name {
+            fn save(&self, out: &mut dyn ::std::io::Write) -> ::std::io::Result<()> {
+                $($crate::Save::save(&self.$field, out)?;)+
+                Ok(())
+            }
+        }
+
+        impl $crate::Restore for $name {
+            fn restore(from: &mut dyn ::std::io::Read) -> ::std::io::Result<Self> {
+                let read = Self { $($field: $crate::Restore::restore(from)?),+ };
+                $(
+                    let wrong: fn(&Self) -> bool = $wrong;
+                    if wrong(&read) {
+                        return Err($crate::corrupt($what));
+                    }
+                )*
+                Ok(read)
+            }
+        }
+    };
+}
+
+/// The same for what is made with its parameters and then becomes what was saved: the methods `save` and
+/// `restore` of an `impl`, for all that changes. A field behind `mut` is such a thing itself.
+#[macro_export]
+macro_rules! saved_in_place {
+    ($vis:vis [$($fields:tt)+] $(, $wrong:expr => $what:literal)* $(,)?) => {
+        $vis fn save(&self, out: &mut dyn ::std::io::Write) -> ::std::io::Result<()> {
+            #[allow(unused_imports)]
+            use $crate::Save as _;
+            $crate::saved_in_place!(@save self out $($fields)+);
+            Ok(())
+        }
+
+        $vis fn restore(&mut self, saved: &mut dyn ::std::io::Read) -> ::std::io::Result<()> {
+            $crate::saved_in_place!(@restore self saved $($fields)+);
+            $(
+                let wrong: fn(&Self) -> bool = $wrong;
+                if wrong(self) {
+                    return Err($crate::corrupt($what));
+                }
+            )*
+            Ok(())
+        }
+    };
+    (@save $it:ident $out:ident mut $field:ident $(, $($rest:tt)*)?) => {
+        $it.$field.save($out)?;
+        $crate::saved_in_place!(@save $it $out $($($rest)*)?);
+    };
+    (@save $it:ident $out:ident $field:ident $(, $($rest:tt)*)?) => {
+        $it.$field.save($out)?;
+        $crate::saved_in_place!(@save $it $out $($($rest)*)?);
+    };
+    (@save $it:ident $out:ident) => {};
+    (@restore $it:ident $from:ident mut $field:ident $(, $($rest:tt)*)?) => {
+        $it.$field.restore($from)?;
+        $crate::saved_in_place!(@restore $it $from $($($rest)*)?);
+    };
+    (@restore $it:ident $from:ident $field:ident $(, $($rest:tt)*)?) => {
+        $it.$field = $crate::Restore::restore($from)?;
+        $crate::saved_in_place!(@restore $it $from $($($rest)*)?);
+    };
+    (@restore $it:ident $from:ident) => {};
+}
+
 macro_rules! save_number {
     ($($number:ty),*) => {$(
         impl Save for $number {

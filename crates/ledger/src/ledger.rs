@@ -13,7 +13,8 @@ use turnstone_frontier::{
     Chance, Coverage, HostId, Next, PageId, Policy, Rank, Save as _, Scheduler, Tick,
 };
 use turnstone_pagestore::{
-    Entry, Facts, Fold, Index, Links, NewPage, Outcome, Position, Settled, Store, StoreError, Written,
+    Entry, Facts, Fold, Index, Links, NewPage, Outcome, Position, Settled, Store, StoreError,
+    Written,
 };
 use turnstone_urls::Url;
 use turnstone_urls::traps::OverBudget;

@@ -7,9 +7,8 @@
 //! Cost: a number a host that was asked today.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use turnstone_frontier::{HostId, Restore, Save, Tick, Visit};
+use turnstone_frontier::{HostId, Tick, Visit};
 use turnstone_pagestore::{Entry, Index};
 use turnstone_urls::{Url, host_of};
 
@@ -121,57 +120,7 @@ impl Spending {
     }
 }
 
-impl Save for Spending {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.slice.save(out)?;
-        self.day.save(out)?;
-        self.hosts.save(out)?;
-        self.visits.save(out)?;
-        self.elsewhere.save(out)
-    }
-}
+turnstone_frontier::saved!(Spending: slice, day, hosts, visits, elsewhere);
 
-impl Restore for Spending {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            slice: Restore::restore(from)?,
-            day: Restore::restore(from)?,
-            hosts: Restore::restore(from)?,
-            visits: Restore::restore(from)?,
-            elsewhere: Restore::restore(from)?,
-        })
-    }
-}
-
-impl Save for Slice {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.round.save(out)?;
-        self.began.save(out)?;
-        let numbers = [
-            self.budget,
-            self.requests,
-            self.new,
-            self.changed,
-            self.unchanged,
-            self.gone,
-            self.hints,
-        ];
-        numbers.iter().try_for_each(|number| number.save(out))
-    }
-}
-
-impl Restore for Slice {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            round: Restore::restore(from)?,
-            began: Restore::restore(from)?,
-            budget: Restore::restore(from)?,
-            requests: Restore::restore(from)?,
-            new: Restore::restore(from)?,
-            changed: Restore::restore(from)?,
-            unchanged: Restore::restore(from)?,
-            gone: Restore::restore(from)?,
-            hints: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Slice:
+    round, began, budget, requests, new, changed, unchanged, gone, hints);

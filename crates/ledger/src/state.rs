@@ -143,7 +143,9 @@ impl<P: Policy> State<P> {
                 Told::Again => self.hand_out_again(*page, tick)?,
                 Told::AsNews => self.rest(store.index().host(*page), (tick, links)),
             },
-            Entry::Outcome(outcome) => self.settled((store, links), terms, (told, written), outcome),
+            Entry::Outcome(outcome) => {
+                self.settled((store, links), terms, (told, written), outcome);
+            }
             Entry::Held { host, until } => {
                 let event = Event::Held {
                     host: *host,

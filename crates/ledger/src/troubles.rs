@@ -4,9 +4,8 @@
 //! before it was. How long a host rests for so much trouble is for the driver to say.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use turnstone_frontier::{HostId, Restore, Save};
+use turnstone_frontier::HostId;
 use turnstone_pagestore::Mood;
 
 /// By host: troubles in a row. Hosts without any are not kept.
@@ -36,16 +35,4 @@ impl Troubles {
     }
 }
 
-impl Save for Troubles {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.hosts.save(out)
-    }
-}
-
-impl Restore for Troubles {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            hosts: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Troubles: hosts);

@@ -9,9 +9,8 @@
 //! Cost: 8 bytes a page from the first one on that was left out.
 
 use std::cell::RefCell;
-use std::io;
 
-use turnstone_frontier::{Links, PageId, Restore, Save};
+use turnstone_frontier::{Links, PageId};
 use turnstone_pagestore::{Each, Entry, Settled, Store, StoreError};
 
 /// Pages by two numbers: the store's, and the policy's.
@@ -132,25 +131,7 @@ impl View {
     }
 }
 
-impl Save for View {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.partial.save(out)?;
-        self.same.save(out)?;
-        self.inner.save(out)?;
-        self.outer.save(out)
-    }
-}
-
-impl Restore for View {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            partial: Restore::restore(from)?,
-            same: Restore::restore(from)?,
-            inner: Restore::restore(from)?,
-            outer: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(View: partial, same, inner, outer);
 
 /// Links by the numbers that a policy knows pages by.
 pub(crate) struct Viewed<'a> {
@@ -188,6 +169,8 @@ impl Links for Viewed<'_> {
 
 #[cfg(test)]
 mod tests {
+    use turnstone_frontier::{Restore as _, Save as _};
+
     use super::*;
 
     #[test]

@@ -98,6 +98,9 @@ impl Mood {
 }
 
 impl Facts {
+    /// The class of a page that a list of an old crawl names.
+    pub const IMPORTED: &str = "imported";
+
     /// So many links that nobody can know how many.
     pub const UNBOUNDED: u64 = u64::MAX;
 
@@ -108,6 +111,31 @@ impl Facts {
             detail: detail.into(),
             ..Self::default()
         }
+    }
+
+    /// What stands for the hash of the text where only a digest of the body is known, or a body has no text:
+    /// such bodies are the same if their bytes are.
+    pub fn hash_of_digest(digest: [u8; 20]) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = digest;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// Whether a fetch that brought a page is hearsay, with or without the mark, which releases before
+    /// journal version 4 did not have. They imported lists and graphs under a class of their own; of an index
+    /// they knew a digest and nothing else; of a history the snapshot, and no digest. In doubt (the body of an
+    /// imported record was empty and no text) nothing is proven of the page, and it is asked for.
+    pub(crate) fn is_hearsay(&self, page: PageId) -> bool {
+        let nothing_read = self.simhash == 0 && self.words == 0 && self.body_bytes == 0;
+        let elsewhere = self.duplicate_of.is_some_and(|of| of != page);
+        self.hearsay
+            || self.requests == 0
+                && match self.digest {
+                    _ if self.class == Self::IMPORTED => true,
+                    Some(digest) => {
+                        nothing_read && !elsewhere && self.text_hash == Self::hash_of_digest(digest)
+                    }
+                    None => self.status == 200 && self.detail.contains(", snapshot "),
+                }
     }
 
     pub(crate) fn put(&self, out: &mut Vec<u8>) {

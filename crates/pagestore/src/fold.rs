@@ -77,7 +77,8 @@ impl<E, F: Fold<E> + ?Sized> Fold<E> for &mut F {
 /// Nothing is seen where nobody looks.
 impl<E, F: Fold<E>> Fold<E> for Option<F> {
     fn see(&mut self, written: Written, entry: &Entry<'_>) -> Result<(), E> {
-        self.as_mut().map_or(Ok(()), |fold| fold.see(written, entry))
+        self.as_mut()
+            .map_or(Ok(()), |fold| fold.see(written, entry))
     }
 
     fn begins(&self) -> Position {

@@ -106,8 +106,9 @@ impl<'a> Outcome<'a> {
         let settled = read_settled(from)?;
         let before = Position(from.number()?);
         let mut inner = Cursor::new(from.bytes()?);
-        let facts = Facts::read(&mut inner)?;
+        let mut facts = Facts::read(&mut inner)?;
         inner.end()?;
+        facts.hearsay = matches!(settled, Settled::Fetched(_)) && facts.is_hearsay(page);
         let links = checked_links(from.take(from.left())?)?;
         Ok(Self {
             page,

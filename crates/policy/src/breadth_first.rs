@@ -6,11 +6,7 @@
 //!
 //! Cost: O(links) per fetch plus the queue; one bit a page.
 
-use std::io;
-
-use turnstone_frontier::{
-    Event, Fault, Links, PageId, Policy, Ranking, Restore, Save, Tick, corrupt,
-};
+use turnstone_frontier::{Event, Fault, Links, PageId, Policy, Ranking, Tick};
 
 use crate::catalog::{PolicyInfo, Question};
 
@@ -96,19 +92,7 @@ impl Policy for BreadthFirst {
         }
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.queued.save(out)?;
-        self.count.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        *self = Self {
-            queued: Restore::restore(saved)?,
-            count: Restore::restore(saved)?,
-        };
-        if self.count != self.queued.iter().filter(|queued| **queued).count() as u64 {
-            return Err(corrupt("a queue that was counted wrongly"));
-        }
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!([queued, count],
+        |it| it.count != it.queued.iter().filter(|queued| **queued).count() as u64
+            => "a queue that was counted wrongly");
 }

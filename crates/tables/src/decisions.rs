@@ -97,7 +97,11 @@ struct Decisions<'a, S> {
 }
 
 impl<S: Sink> Fold<TableError> for Decisions<'_, S> {
-    fn see(&mut self, Written { at, tick, .. }: Written, entry: &Entry<'_>) -> Result<(), TableError> {
+    fn see(
+        &mut self,
+        Written { at, tick, .. }: Written,
+        entry: &Entry<'_>,
+    ) -> Result<(), TableError> {
         match entry {
             Entry::Session { .. } => {
                 for decision in &mut self.waiting {
@@ -138,7 +142,11 @@ impl<S: Sink> Fold<TableError> for Decisions<'_, S> {
             }
             _ => {}
         }
-        while self.waiting.front().is_some_and(|first| first.came.is_some()) {
+        while self
+            .waiting
+            .front()
+            .is_some_and(|first| first.came.is_some())
+        {
             let Some(decision) = self.waiting.pop_front() else {
                 break;
             };

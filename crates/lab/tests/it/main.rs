@@ -11,6 +11,7 @@ mod freshness;
 mod generated_histories;
 mod keep;
 mod liveness_costs;
+mod number;
 mod old_webs;
 mod partial_records;
 mod run;

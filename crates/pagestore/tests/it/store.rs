@@ -1,8 +1,11 @@
 //! What is read back is what was put in, over restarts; one process at a time.
 
 use proptest::prelude::*;
-use turnstone_frontier::Tick;
-use turnstone_pagestore::{Lock, Position, Store, StoreError};
+use turnstone_frontier::{Change, PageId, Tick};
+use turnstone_pagestore::{
+    Entry, Facts, Fold, Links, Lock, NewPage, Onward, Outcome, Position, Settled, Store,
+    StoreError, Written,
+};
 
 use crate::crawls::{Deed, deeds, perform, told};
 
@@ -172,4 +175,145 @@ fn one_who_looks_sees_the_moment_he_came() {
     );
     assert_eq!(looked.index().host_count(), 1);
     assert_eq!(Store::look(folder.path()).unwrap().index().host_count(), 2);
+}
+
+/// Releases before journal version 4 marked no hearsay. The entries are as they wrote them: all but the mark.
+#[test]
+fn old_imports_are_stored_only_where_a_body_was_read() {
+    let digest = [7; 20];
+    let of_digest = u64::from_le_bytes([7; 8]);
+    let facts = |class: &str, status| Facts {
+        class: class.into(),
+        status,
+        wall_ms: 1_500_000_000_000,
+        detail: "old.warc.gz at byte 77".into(),
+        ..Facts::default()
+    };
+    let index = Facts {
+        digest: Some(digest),
+        text_hash: of_digest,
+        ..facts("ok", 200)
+    };
+    let read = Facts {
+        text_hash: 99,
+        simhash: 5,
+        words: 40,
+        body_bytes: 900,
+        ..index.clone()
+    };
+    let image = Facts {
+        body_bytes: 900,
+        ..index.clone()
+    };
+    let asked = Facts {
+        requests: 1,
+        ..index.clone()
+    };
+    let snapshot = Facts {
+        detail: "a.jsonl.zst, snapshot 3".into(),
+        text_hash: 99,
+        words: 40,
+        body_bytes: 900,
+        ..facts("ok", 200)
+    };
+    let same_as_another = Facts {
+        duplicate_of: Some(PageId(0)),
+        ..index.clone()
+    };
+    let same_as_before = Facts {
+        duplicate_of: Some(PageId(3)),
+        ..index.clone()
+    };
+    let cases = [
+        ("a WARC record", read, true),
+        ("a list of URLs, or a graph", facts("imported", 0), false),
+        ("a line of an index", index, false),
+        ("a revisit in an index", same_as_before, false),
+        (
+            "a revisit of another page that was read",
+            same_as_another,
+            true,
+        ),
+        ("a WARC record without text", image, true),
+        ("a snapshot of a history", snapshot, false),
+        ("a request of ours", asked, true),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::create(folder.path(), "a test").unwrap();
+    for (number, (_, facts, _)) in cases.iter().enumerate() {
+        let url = format!("http://a.example/{number}");
+        let (key, host) = (store.keyer().key(&url), store.host(Tick(0), "a.example"));
+        let new = NewPage {
+            key,
+            url: &url,
+            host,
+            seed: false,
+            outside: false,
+            listed: false,
+            depth: 0,
+            refused: ("", ""),
+        };
+        let page = store.add(Tick(0), new);
+        let outcome = Outcome {
+            page,
+            settled: Settled::Fetched(Change::New),
+            links: Links::Ids(&[]),
+            before: Position::default(),
+            facts: facts.clone(),
+        };
+        store.append(Tick(0), &Entry::Outcome(outcome));
+    }
+    store.write().unwrap();
+    drop(store);
+    let store = Store::open(folder.path(), "a test").unwrap();
+    for (number, (what, _, stored)) in cases.iter().enumerate() {
+        let page = PageId::from_index(number);
+        assert_eq!(store.index().is_stored(page), *stored, "{what}");
+        assert!(store.index().is_copied(page), "{what}: somebody had it");
+    }
+}
+
+/// A fold that notes where everything it sees stands.
+#[derive(Default)]
+struct Notes(Vec<Position>);
+
+impl<E> Fold<E> for Notes {
+    fn see(&mut self, written: Written, _: &Entry<'_>) -> Result<(), E> {
+        assert!(written.next > written.at);
+        self.0.push(written.at);
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn one_read_shows_every_fold_what_a_scan_of_its_own_would(
+        deeds in deeds(), from in 0usize..60, other in 0usize..60,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::create(folder.path(), "a test").unwrap();
+        for (tick, deed) in deeds.iter().enumerate() {
+            perform(&mut store, deed, Tick(tick as u64)).unwrap();
+        }
+        store.write().unwrap();
+        let mut all = Vec::new();
+        let mut scan = store.scan(Position::FIRST);
+        while let Some((at, _, _)) = scan.next().unwrap() {
+            all.push(at);
+        }
+        let place = |number: usize| all.get(number).copied().unwrap_or(Position::NEVER);
+        let (mut early, mut late, mut never) = (Notes::default(), Notes::default(), Some(Notes::default()));
+        let mut nobody: Option<Notes> = None;
+        store.fold(&mut (
+            Onward(place(from), &mut early),
+            (Onward(place(other), &mut late), &mut nobody),
+            Onward(Position::NEVER, &mut never),
+        )).unwrap();
+        let since = |number: usize| all.iter().copied().skip(number).collect::<Vec<_>>();
+        prop_assert_eq!(early.0, since(from));
+        prop_assert_eq!(late.0, since(other));
+        prop_assert_eq!(never.unwrap().0, Vec::new());
+    }
 }

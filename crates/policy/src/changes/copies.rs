@@ -6,9 +6,7 @@
 //!
 //! Cost: 9 bytes a page.
 
-use std::io;
-
-use turnstone_frontier::{Change, Event, Fault, PageId, Restore, Save, Tick, corrupt};
+use turnstone_frontier::{Change, Event, Fault, PageId, Tick};
 
 /// Milliseconds of a day, the unit of time of change rates.
 pub(super) const DAY_MS: f64 = 86_400_000.0;
@@ -92,22 +90,5 @@ impl Copies {
     }
 }
 
-impl Save for Copies {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.fetched.save(out)?;
-        self.absent.save(out)
-    }
-}
-
-impl Restore for Copies {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        let copies = Self {
-            fetched: Restore::restore(from)?,
-            absent: Restore::restore(from)?,
-        };
-        if copies.fetched.len() != copies.absent.len() {
-            return Err(corrupt("copies that were counted wrongly"));
-        }
-        Ok(copies)
-    }
-}
+turnstone_frontier::saved!(Copies: fetched, absent;
+    |copies| copies.fetched.len() != copies.absent.len() => "copies that were counted wrongly");

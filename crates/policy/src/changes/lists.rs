@@ -14,7 +14,7 @@
 use std::io;
 use std::sync::Arc;
 
-use turnstone_frontier::{PageId, Restore, Save, corrupt};
+use turnstone_frontier::PageId;
 
 use super::pooled::PooledRates;
 use super::rate::Visit;
@@ -40,14 +40,7 @@ impl List for RoundRobin {
         pages
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.cursor.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.cursor = Restore::restore(saved)?;
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!([cursor]);
 }
 
 /// The oldest copies first.
@@ -116,17 +109,8 @@ impl List for Interval {
         moment.largest(|page| moment.age_days(page) - f64::from(self.days[page.index()]))
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.days.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.days = Restore::restore(saved)?;
-        if self.days.iter().any(|days| !days.is_finite()) {
-            return Err(corrupt("an interval that is no number"));
-        }
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!([days],
+        |it| it.days.iter().any(|days| !days.is_finite()) => "an interval that is no number");
 }
 
 /// The largest crawl value.
@@ -167,13 +151,7 @@ impl List for CrawlValue {
         })
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.rates.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.rates.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!([mut rates]);
 }
 
 fn visit(answer: Answer) -> Visit {
@@ -256,16 +234,7 @@ impl List for Azar {
         moment.largest(|page| self.owed[page.index()])
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.owed.save(out)?;
-        self.rates.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.owed = Restore::restore(saved)?;
-        if self.owed.iter().any(|owed| !owed.is_finite()) {
-            return Err(corrupt("a page that is owed no number of fetches"));
-        }
-        self.rates.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!([owed, mut rates],
+        |it| it.owed.iter().any(|owed| !owed.is_finite())
+            => "a page that is owed no number of fetches");
 }

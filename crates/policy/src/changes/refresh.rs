@@ -7,9 +7,7 @@
 
 use std::io;
 
-use turnstone_frontier::{
-    Event, Links, PageId, Policy, Random, Ranking, Restore, Save, Tick, corrupt,
-};
+use turnstone_frontier::{Event, Links, PageId, Policy, Random, Ranking, Tick};
 
 use super::book::{Book, Stage};
 use super::copies::{Copies, DAY_MS, Said};
@@ -164,24 +162,6 @@ impl<L: List> Policy for Refresh<L> {
         }
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.random.save(out)?;
-        self.book.save(out)?;
-        self.copies.save(out)?;
-        self.lot.save(out)?;
-        self.last_cycle.save(out)?;
-        self.list.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.random = Restore::restore(saved)?;
-        self.book = Restore::restore(saved)?;
-        self.copies = Restore::restore(saved)?;
-        self.lot = Restore::restore(saved)?;
-        self.last_cycle = Restore::restore(saved)?;
-        if self.lot.len() != self.book.page_count() {
-            return Err(corrupt("lots of pages that are not known"));
-        }
-        self.list.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!([random, book, copies, lot, last_cycle, mut list],
+        |it| it.lot.len() != it.book.page_count() => "lots of pages that are not known");
 }

@@ -1,8 +1,6 @@
 //! A set of pages, one bit each: a million pages fit a core's own cache.
 
-use std::io;
-
-use turnstone_frontier::{PageId, Restore, Save};
+use turnstone_frontier::PageId;
 
 /// A set of pages. Pages beyond its end are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,15 +50,4 @@ impl Bits {
     }
 }
 
-impl Save for Bits {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.words.save(out)
-    }
-}
-
-impl Restore for Bits {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        let words = Restore::restore(from)?;
-        Ok(Self { words })
-    }
-}
+turnstone_frontier::saved!(Bits: words);

@@ -28,9 +28,8 @@
 //! Cost: one bit a page, 4 bytes a dead page.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use turnstone_frontier::{Masses, PageId, Restore, Save};
+use turnstone_frontier::{Masses, PageId};
 
 use super::account::Account;
 use super::bits::Bits;
@@ -252,30 +251,4 @@ impl Account {
     }
 }
 
-impl Save for Border {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.away.save(out)?;
-        self.elsewhere.save(out)?;
-        self.received.save(out)?;
-        self.sent.save(out)?;
-        self.owed.save(out)?;
-        self.unsent.save(out)?;
-        self.dead.save(out)?;
-        self.hops.save(out)
-    }
-}
-
-impl Restore for Border {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            away: Restore::restore(from)?,
-            elsewhere: Restore::restore(from)?,
-            received: Restore::restore(from)?,
-            sent: Restore::restore(from)?,
-            owed: Restore::restore(from)?,
-            unsent: Restore::restore(from)?,
-            dead: Restore::restore(from)?,
-            hops: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Border: away, elsewhere, received, sent, owed, unsent, dead, hops);

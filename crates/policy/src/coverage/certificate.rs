@@ -333,35 +333,8 @@ fn branch(walk: &mut Walk, ground: &Ground<'_>) -> bool {
     true
 }
 
-impl Save for Walk {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.random.save(out)?;
-        self.proven.save(out)?;
-        self.stake.save(out)?;
-        self.late.save(out)?;
-        self.value.save(out)?;
-        self.weight.save(out)?;
-        self.from.save(out)?;
-        self.waits_for.save(out)?;
-        self.outside.save(out)
-    }
-}
-
-impl Restore for Walk {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            random: Restore::restore(from)?,
-            proven: Restore::restore(from)?,
-            stake: Restore::restore(from)?,
-            late: Restore::restore(from)?,
-            value: Restore::restore(from)?,
-            weight: Restore::restore(from)?,
-            from: Restore::restore(from)?,
-            waits_for: Restore::restore(from)?,
-            outside: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Walk:
+    random, proven, stake, late, value, weight, from, waits_for, outside);
 
 impl Save for Certificate {
     fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {

@@ -11,11 +11,9 @@
 //! Cost: that of RankMass; O(surfers under way · log pages) an event while there are any.
 //! Not here: shards. A shard knows a part of the links only, and draws nobody.
 
-use std::io;
-
 use turnstone_frontier::{
-    Change, Coverage, Event, Fault, Links, PageId, Place, Policy, Proof, Ranking, Report, Restore,
-    Save, Shard, Tick,
+    Change, Coverage, Event, Fault, Links, PageId, Place, Policy, Proof, Ranking, Report, Shard,
+    Tick,
 };
 
 use super::account::Account;
@@ -220,25 +218,17 @@ impl Policy for Certified {
         }
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.certificate.save(out)?;
-        self.outlook.save(out)?;
-        self.events.save(out)?;
-        self.requests.save(out)?;
-        self.undone.save(out)?;
-        self.lifted.save(out)?;
-        self.proof.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.certificate.restore(saved)?;
-        self.outlook = Restore::restore(saved)?;
-        self.events = Restore::restore(saved)?;
-        self.requests = Restore::restore(saved)?;
-        self.undone = Restore::restore(saved)?;
-        self.lifted = Restore::restore(saved)?;
-        self.proof.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!(
+        [
+            mut certificate,
+            outlook,
+            events,
+            requests,
+            undone,
+            lifted,
+            mut proof,
+        ]
+    );
 }
 
 impl Proof for Certified {

@@ -18,9 +18,8 @@
 //! expansions as a crawl of the stored pages.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use turnstone_frontier::{Links, PageId, Restore, Save};
+use turnstone_frontier::{Links, PageId};
 
 use super::account::Account;
 use super::bits::Bits;
@@ -85,23 +84,7 @@ impl Moments {
     }
 }
 
-impl Save for Moments {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.credit.save(out)?;
-        self.since.save(out)?;
-        self.stored.save(out)
-    }
-}
-
-impl Restore for Moments {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            credit: Restore::restore(from)?,
-            since: Restore::restore(from)?,
-            stored: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Moments: credit, since, stored);
 
 impl Account {
     /// Whether the account is behind what is known.

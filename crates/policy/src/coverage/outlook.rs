@@ -11,9 +11,7 @@
 //!
 //! Cost: [`WITHIN`] walks for each page fetched, from when a test can be near; 24 bytes in all.
 
-use std::io;
-
-use turnstone_frontier::{Links, PageId, Random, Restore, Save};
+use turnstone_frontier::{Links, PageId, Random};
 
 use super::RankMass;
 use super::certificate::{Certificate, Supposed};
@@ -133,20 +131,4 @@ pub(super) fn by_rank(best: u64, proof: &RankMass) -> f64 {
     (1.0 - damping) * as_fraction(best)
 }
 
-impl Save for Outlook {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.looks.save(out)?;
-        self.mean.save(out)?;
-        self.square.save(out)
-    }
-}
-
-impl Restore for Outlook {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            looks: Restore::restore(from)?,
-            mean: Restore::restore(from)?,
-            square: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Outlook: looks, mean, square);

@@ -18,11 +18,9 @@
 //! bytes and 3 bits a page beyond the ranking. Sweeps over all fetched pages when pages turn out
 //! dead, at most sixteen pages read for each event.
 
-use std::io;
-
 use turnstone_frontier::{
     Arrival, Arrived, Coverage, Crossing, Event, Fault, Links, Masses, PageId, Place, Policy,
-    Proof, Ranking, Report, Restore, Save, Shard, Tick,
+    Proof, Ranking, Report, Shard, Tick,
 };
 
 use super::account::{Account, Rules};
@@ -398,16 +396,7 @@ impl Policy for RankMass {
         }
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.account.save(out)?;
-        self.debt.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.account.restore(saved)?;
-        self.debt = Restore::restore(saved)?;
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!([mut account, debt]);
 }
 
 impl Proof for RankMass {

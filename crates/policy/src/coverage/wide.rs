@@ -17,10 +17,6 @@
 //!
 //! Cost: 8 bytes.
 
-use std::io;
-
-use turnstone_frontier::{Restore, Save};
-
 /// A page with more links than this is wide; so many links are paid for by each event.
 pub(super) const MANY: u64 = 4096;
 
@@ -70,14 +66,4 @@ impl Room {
     }
 }
 
-impl Save for Debt {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.0.save(out)
-    }
-}
-
-impl Restore for Debt {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self(Restore::restore(from)?))
-    }
-}
+turnstone_frontier::saved!(Debt: 0);

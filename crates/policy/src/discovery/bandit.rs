@@ -144,6 +144,8 @@ struct Arm {
     links: u32,
 }
 
+turnstone_frontier::saved!(Arm: reward, trials, since, tried, host, links);
+
 /// The bandit.
 #[derive(Debug)]
 pub(crate) struct Bandit {
@@ -379,12 +381,7 @@ impl Policy for Bandit {
         self.random.save(out)?;
         self.drawn.save(out)?;
         self.hubs.iter().copied().collect::<Vec<_>>().save(out)?;
-        (self.arms.len() as u64).save(out)?;
-        for arm in &self.arms {
-            (arm.reward, arm.trials).save(out)?;
-            (arm.since, arm.tried).save(out)?;
-            (arm.host.0, arm.links).save(out)?;
-        }
+        self.arms.save(out)?;
         self.found.save(out)?;
         self.round.save(out)?;
         self.queued.save(out)?;
@@ -397,20 +394,7 @@ impl Policy for Bandit {
         self.drawn = Restore::restore(saved)?;
         let hubs: Vec<PageId> = Restore::restore(saved)?;
         self.hubs = hubs.into_iter().collect();
-        self.arms.clear();
-        for _ in 0..u64::restore(saved)? {
-            let (reward, trials) = Restore::restore(saved)?;
-            let (since, tried) = Restore::restore(saved)?;
-            let (host, links) = Restore::restore(saved)?;
-            self.arms.push(Arm {
-                reward,
-                trials,
-                since,
-                tried,
-                host: HostId(host),
-                links,
-            });
-        }
+        self.arms = Restore::restore(saved)?;
         if self.arms.len() != self.watch.page_count() {
             return Err(corrupt("arms and pages that do not agree"));
         }

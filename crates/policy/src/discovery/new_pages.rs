@@ -6,11 +6,7 @@
 //!
 //! Cost: 1 bit more to know than the policy inside.
 
-use std::io;
-
-use turnstone_frontier::{
-    Chance, Event, Fault, Links, PageId, Policy, Rank, Ranking, Restore, Save, Tick,
-};
+use turnstone_frontier::{Chance, Event, Fault, Links, PageId, Policy, Rank, Ranking, Tick};
 
 /// New pages rank from here on.
 const NEW: Rank = 1 << 63;
@@ -79,15 +75,5 @@ impl<P: Policy> Policy for NewPagesFirst<P> {
         }
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.first_new.save(out)?;
-        self.known.save(out)?;
-        self.inner.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.first_new = Restore::restore(saved)?;
-        self.known = Restore::restore(saved)?;
-        self.inner.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!([first_new, known, mut inner]);
 }

@@ -12,7 +12,7 @@
 
 use std::io;
 
-use turnstone_frontier::{PageId, Restore, Save, corrupt};
+use turnstone_frontier::{PageId, Restore, Save};
 
 use super::arrivals::Arrivals;
 use super::history_based::Statistic;
@@ -95,27 +95,8 @@ impl Shares {
         self.pages.iter().copied().filter(above)
     }
 
-    pub(crate) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.sums.save(out)?;
-        self.pages.save(out)?;
-        self.weight.save(out)?;
-        self.latest.save(out)
-    }
-
-    pub(crate) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.sums = Restore::restore(saved)?;
-        self.pages = Restore::restore(saved)?;
-        self.weight = Restore::restore(saved)?;
-        self.latest = Restore::restore(saved)?;
-        if self
-            .pages
-            .iter()
-            .any(|page| page.index() >= self.sums.len())
-        {
-            return Err(corrupt("a page without a share"));
-        }
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(crate) [sums, pages, weight, latest],
+        |it| it.pages.iter().any(|page| page.index() >= it.sums.len()) => "a page without a share");
 }
 
 /// α^n by multiplication: the same bits on every machine.

@@ -6,9 +6,7 @@
 //!
 //! Cost: one greedy cover per recrawl.
 
-use std::io;
-
-use turnstone_frontier::{PageId, Restore, Save};
+use turnstone_frontier::PageId;
 
 use super::arrivals::Arrivals;
 use super::greedy::{Until, greedy_cover};
@@ -43,12 +41,5 @@ impl Statistic for PastCover {
         &self.order
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.order.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.order = Restore::restore(saved)?;
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!([order]);
 }

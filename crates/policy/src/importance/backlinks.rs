@@ -6,9 +6,7 @@
 //!
 //! Cost: 4 bytes per link and 24 per page; reading a page looks up the links of all that link to it.
 
-use std::io;
-
-use turnstone_frontier::{Links, PageId, Restore, Save};
+use turnstone_frontier::{Links, PageId};
 
 /// By page: the pages seen to link to it, ascending.
 #[derive(Debug, Default)]
@@ -42,16 +40,4 @@ impl Backlinks {
     }
 }
 
-impl Save for Backlinks {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.sources.save(out)
-    }
-}
-
-impl Restore for Backlinks {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            sources: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Backlinks: sources);

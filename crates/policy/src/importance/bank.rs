@@ -13,9 +13,7 @@
 //! into all purses before it could run over, once per payment of at least `nodes / 2` times all
 //! the cash there is.
 
-use std::io;
-
-use turnstone_frontier::{PageId, Ranking, Restore, Save, corrupt};
+use turnstone_frontier::{PageId, Ranking};
 
 use crate::mass::ONE;
 
@@ -197,26 +195,5 @@ impl Bank {
     }
 }
 
-impl Save for Bank {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.virtual_cash.save(out)?;
-        self.credit.save(out)?;
-        self.open.save(out)?;
-        self.purses.save(out)
-    }
-}
-
-impl Restore for Bank {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        let bank = Self {
-            virtual_cash: Restore::restore(from)?,
-            credit: Restore::restore(from)?,
-            open: Restore::restore(from)?,
-            purses: Restore::restore(from)?,
-        };
-        if bank.virtual_cash > ONE || bank.credit > ONE + CREDIT_MAX {
-            return Err(corrupt("more cash than there is"));
-        }
-        Ok(bank)
-    }
-}
+turnstone_frontier::saved!(Bank: virtual_cash, credit, open, purses;
+    |bank| bank.virtual_cash > ONE || bank.credit > ONE + CREDIT_MAX => "more cash than there is");

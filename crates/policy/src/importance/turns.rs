@@ -11,9 +11,7 @@
 //!
 //! Cost: O(1) a draw; nothing per page, since a page's turn is its rank.
 
-use std::io;
-
-use turnstone_frontier::{Random, Rank, Restore, Save};
+use turnstone_frontier::{Random, Rank};
 
 /// Bits of a turn below the unit, which is the mean time between two turns of one candidate.
 const FRACTION_BITS: u32 = 40;
@@ -110,23 +108,7 @@ fn exponential(random: &mut Random) -> u64 {
     }
 }
 
-impl Save for Turns {
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.clock.save(out)?;
-        self.virtual_turn.save(out)?;
-        self.random.save(out)
-    }
-}
-
-impl Restore for Turns {
-    fn restore(from: &mut dyn io::Read) -> io::Result<Self> {
-        Ok(Self {
-            clock: Restore::restore(from)?,
-            virtual_turn: Restore::restore(from)?,
-            random: Restore::restore(from)?,
-        })
-    }
-}
+turnstone_frontier::saved!(Turns: clock, virtual_turn, random);
 
 #[cfg(test)]
 mod tests {

@@ -56,6 +56,10 @@ pub(super) struct Planned {
     pub(super) marginal: f64,
 }
 
+turnstone_frontier::saved!(Booking: expected, came, gain);
+turnstone_frontier::saved!(Account: spent, spent_in_round, gain, lately, lately_spent, owed);
+turnstone_frontier::saved!(Planned: candidates, requests, by_floor, marginal);
+
 /// All four.
 #[derive(Debug)]
 pub(super) struct Accounts {
@@ -192,42 +196,18 @@ fn reason(planned: Planned) -> Reason {
 
 impl Accounts {
     pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for account in &self.accounts {
-            account.spent.save(out)?;
-            account.spent_in_round.save(out)?;
-            account.gain.save(out)?;
-            account.lately.expected.save(out)?;
-            account.lately.came.save(out)?;
-            account.lately.gain.save(out)?;
-            account.lately_spent.save(out)?;
-            account.owed.save(out)?;
-        }
-        for planned in &self.planned {
-            planned.candidates.save(out)?;
-            planned.requests.save(out)?;
-            planned.by_floor.save(out)?;
-            planned.marginal.save(out)?;
-        }
+        (self.accounts.iter()).try_for_each(|account| account.save(out))?;
+        (self.planned.iter()).try_for_each(|planned| planned.save(out))?;
         self.round.save(out)?;
         self.budget.save(out)
     }
 
     pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
         for account in &mut self.accounts {
-            account.spent = Restore::restore(saved)?;
-            account.spent_in_round = Restore::restore(saved)?;
-            account.gain = Restore::restore(saved)?;
-            account.lately.expected = Restore::restore(saved)?;
-            account.lately.came = Restore::restore(saved)?;
-            account.lately.gain = Restore::restore(saved)?;
-            account.lately_spent = Restore::restore(saved)?;
-            account.owed = Restore::restore(saved)?;
+            *account = Restore::restore(saved)?;
         }
         for planned in &mut self.planned {
-            planned.candidates = Restore::restore(saved)?;
-            planned.requests = Restore::restore(saved)?;
-            planned.by_floor = Restore::restore(saved)?;
-            planned.marginal = Restore::restore(saved)?;
+            *planned = Restore::restore(saved)?;
         }
         self.round = Restore::restore(saved)?;
         self.budget = Restore::restore(saved)?;

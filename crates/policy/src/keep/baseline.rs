@@ -15,9 +15,7 @@
 
 use std::io;
 
-use turnstone_frontier::{
-    Change, Event, Fault, Links, PageId, Place, Policy, Ranking, Restore, Save, Tick, corrupt,
-};
+use turnstone_frontier::{Change, Event, Fault, Links, PageId, Place, Policy, Ranking, Tick};
 
 /// Misses in a row after which a page is given up.
 const MISSES_MAX: u8 = 3;
@@ -126,17 +124,8 @@ impl Rule for Interval {
         asked.0 + (f64::from(self.days[page.index()]) * DAY_MS) as u64
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.days.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.days = Restore::restore(saved)?;
-        if self.days.iter().any(|days| !days.is_finite()) {
-            return Err(corrupt("an interval that is no number"));
-        }
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!([days],
+        |it| it.days.iter().any(|days| !days.is_finite()) => "an interval that is no number");
 }
 
 /// New pages as they come, then what the rule puts first.
@@ -253,22 +242,6 @@ impl<R: Rule> Policy for InTurn<R> {
         }
     }
 
-    fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.asked.save(out)?;
-        self.misses.save(out)?;
-        self.queued.save(out)?;
-        self.has_begun.save(out)?;
-        self.rule.save(out)
-    }
-
-    fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.asked = Restore::restore(saved)?;
-        self.misses = Restore::restore(saved)?;
-        self.queued = Restore::restore(saved)?;
-        self.has_begun = Restore::restore(saved)?;
-        if self.asked.len() != self.misses.len() {
-            return Err(corrupt("misses of pages that are not known"));
-        }
-        self.rule.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!([asked, misses, queued, has_begun, mut rule],
+        |it| it.asked.len() != it.misses.len() => "misses of pages that are not known");
 }

@@ -16,8 +16,6 @@
 //!
 //! Each is weighed as the user likes, and corrected by what requests of its arm brought lately.
 
-use std::io;
-
 use turnstone_frontier::{Arm, Tick};
 
 use super::bursts::{Bursts, DAY_MS, Span};
@@ -188,21 +186,7 @@ impl Beliefs {
         self.hints.learn(page.site, proof);
     }
 
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.rates.save(out)?;
-        self.bursts.save(out)?;
-        self.sources.save(out)?;
-        self.returns.save(out)?;
-        self.hints.save(out)
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.rates.restore(saved)?;
-        self.bursts.restore(saved)?;
-        self.sources.restore(saved)?;
-        self.returns.restore(saved)?;
-        self.hints.restore(saved)
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [mut rates, mut bursts, mut sources, mut returns, mut hints]);
 }
 
 /// What an answer said of a page.

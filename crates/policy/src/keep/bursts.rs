@@ -15,9 +15,7 @@
 //! Cost: O(weeks since the copy) a visit, O(1) for a page's age after O(weeks) a group and round.
 //! Limit: [`WEEKS_MAX`] weeks are remembered; before them every week was usual.
 
-use std::io;
-
-use turnstone_frontier::{Restore, Save, Tick, corrupt};
+use turnstone_frontier::Tick;
 
 use super::steady::exp_gap;
 
@@ -51,6 +49,10 @@ struct Course {
     first: u32,
     weeks: Vec<Week>,
 }
+
+turnstone_frontier::saved!(Week: changes, expected);
+turnstone_frontier::saved!(Course: first, weeks;
+    |course| course.weeks.len() > WEEKS_MAX => "more weeks than are remembered");
 
 impl Course {
     fn factor(&self, week: u32, doubt: f64) -> f64 {
@@ -269,41 +271,7 @@ fn grow(courses: &mut Vec<Course>, to: u32) {
 }
 
 impl Bursts {
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for courses in [&self.sites, &self.groups] {
-            (courses.len() as u64).save(out)?;
-            for course in courses {
-                course.first.save(out)?;
-                let weeks: Vec<(f32, f32)> = course
-                    .weeks
-                    .iter()
-                    .map(|week| (week.changes, week.expected))
-                    .collect();
-                weeks.save(out)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Becomes what was saved.
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        for courses in [&mut self.sites, &mut self.groups] {
-            courses.clear();
-            for _ in 0..u64::restore(saved)? {
-                let first = Restore::restore(saved)?;
-                let weeks: Vec<(f32, f32)> = Restore::restore(saved)?;
-                if weeks.len() > WEEKS_MAX {
-                    return Err(corrupt("more weeks than are remembered"));
-                }
-                let week = |(changes, expected)| Week { changes, expected };
-                courses.push(Course {
-                    first,
-                    weeks: weeks.into_iter().map(week).collect(),
-                });
-            }
-        }
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [sites, groups]);
 }
 
 #[cfg(test)]

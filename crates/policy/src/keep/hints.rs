@@ -18,10 +18,6 @@
 //!
 //! Cost: O(1) a fetch; 40 bytes a site.
 
-use std::io;
-
-use turnstone_frontier::{Restore, Save};
-
 use super::steady::ln;
 
 /// How much a first belief weighs, in fetches.
@@ -52,8 +48,7 @@ pub(super) struct Hints {
     sites: Vec<Site>,
 }
 
-/// A [`Site`] as it is saved.
-type SavedSite = ((f64, f64), ((f64, f64), f64));
+turnstone_frontier::saved!(Site: hinted, true_hints, silent, expected, days);
 
 /// What a fetch said about the hints before it.
 #[derive(Clone, Copy, Debug)]
@@ -117,27 +112,7 @@ impl Hints {
         self.sites.get(site as usize).copied().unwrap_or_default()
     }
 
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let sites: Vec<SavedSite> = self
-            .sites
-            .iter()
-            .map(|s| ((s.hinted, s.true_hints), ((s.silent, s.expected), s.days)))
-            .collect();
-        sites.save(out)
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let sites: Vec<SavedSite> = Restore::restore(saved)?;
-        let site = |((hinted, true_hints), ((silent, expected), days))| Site {
-            hinted,
-            true_hints,
-            silent,
-            expected,
-            days,
-        };
-        self.sites = sites.into_iter().map(site).collect();
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [sites]);
 }
 
 #[cfg(test)]

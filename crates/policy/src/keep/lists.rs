@@ -8,9 +8,8 @@
 //! Cost: O(log lists) a hint and a fetch; 8 bytes a page hinted at and not fetched since.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use turnstone_frontier::{Change, PageId, Restore, Save};
+use turnstone_frontier::{Change, PageId};
 
 /// The most that a list counts for, in average pages.
 const COUNTS_MAX: f64 = 100.0;
@@ -31,6 +30,8 @@ struct List {
     /// What the pages count for that it hinted at and that had changed.
     proved: f64,
 }
+
+turnstone_frontier::saved!(List: fetches, proved);
 
 impl Lists {
     /// A list hints at a page. Hints follow the fetch of their list.
@@ -67,22 +68,7 @@ impl Lists {
         }
     }
 
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.hinted.save(out)?;
-        let lists = self.lists.iter();
-        let lists: Vec<(PageId, (u32, f64))> = lists
-            .map(|(page, list)| (*page, (list.fetches, list.proved)))
-            .collect();
-        lists.save(out)
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        self.hinted = Restore::restore(saved)?;
-        let lists: Vec<(PageId, (u32, f64))> = Restore::restore(saved)?;
-        let list = |(page, (fetches, proved))| (page, List { fetches, proved });
-        self.lists = lists.into_iter().map(list).collect();
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [hinted, lists]);
 }
 
 #[cfg(test)]

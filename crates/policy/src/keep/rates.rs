@@ -9,10 +9,6 @@
 //!
 //! Cost: O(1) a visit and a question; 8 bytes a page, 16 a group and a site.
 
-use std::io;
-
-use turnstone_frontier::{Restore, Save};
-
 use super::bursts::Home;
 use super::steady::exp_gap;
 
@@ -28,6 +24,8 @@ pub(super) struct Waits {
     pub(super) changes: f64,
     pub(super) days: f64,
 }
+
+turnstone_frontier::saved!(Waits: changes, days);
 
 impl Waits {
     /// What a visit says under the rate believed so far.
@@ -122,21 +120,5 @@ impl Rates {
         self.all.add(seen);
     }
 
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for level in [&self.groups, &self.sites] {
-            let level: Vec<(f64, f64)> = level.iter().map(|s| (s.changes, s.days)).collect();
-            level.save(out)?;
-        }
-        (self.all.changes, self.all.days).save(out)
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let seen = |(changes, days)| Waits { changes, days };
-        for level in [&mut self.groups, &mut self.sites] {
-            let read: Vec<(f64, f64)> = Restore::restore(saved)?;
-            *level = read.into_iter().map(seen).collect();
-        }
-        self.all = seen(Restore::restore(saved)?);
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [groups, sites, all]);
 }

@@ -8,10 +8,6 @@
 //!
 //! Cost: O(1) a fetch and a question; 16 bytes a site.
 
-use std::io;
-
-use turnstone_frontier::{Restore, Save, corrupt};
-
 use super::rates::Waits;
 
 /// A page that was missed once is believed to come back so often a day.
@@ -86,22 +82,6 @@ impl Returns {
         }
     }
 
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let classes: Vec<(f64, f64)> = self.classes.iter().map(|s| (s.changes, s.days)).collect();
-        classes.save(out)?;
-        self.sites.save(out)?;
-        self.all.save(out)
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let classes: Vec<(f64, f64)> = Restore::restore(saved)?;
-        if classes.len() != 2 * MISSES {
-            return Err(corrupt("another number of misses"));
-        }
-        let seen = |(changes, days)| Waits { changes, days };
-        self.classes = classes.into_iter().map(seen).collect();
-        self.sites = Restore::restore(saved)?;
-        self.all = Restore::restore(saved)?;
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [classes, sites, all],
+        |it| it.classes.len() != 2 * MISSES => "another number of misses");
 }

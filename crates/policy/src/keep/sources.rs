@@ -10,10 +10,6 @@
 //!
 //! Cost: O(1) a fetch and a question; 8 bytes a page, 16 a site.
 
-use std::io;
-
-use turnstone_frontier::{Restore, Save, corrupt};
-
 /// New pages a day that a page is believed to show before anything is known.
 const FIRST_GUESS: f64 = 0.002;
 
@@ -26,6 +22,8 @@ pub(super) struct Shown {
     pub(super) pages: f64,
     pub(super) days: f64,
 }
+
+turnstone_frontier::saved!(Shown: pages, days);
 
 impl Shown {
     fn posterior(self, prior: f64, weight: f64) -> f64 {
@@ -123,26 +121,6 @@ impl Sources {
         own.fade_and_add(self.trust.keep, pages, days);
     }
 
-    pub(super) fn save(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        (self.all.pages, self.all.days).save(out)?;
-        for level in [&self.sites, &self.kinds] {
-            let level: Vec<(f64, f64)> = level.iter().map(|s| (s.pages, s.days)).collect();
-            level.save(out)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut dyn io::Read) -> io::Result<()> {
-        let (pages, days) = Restore::restore(saved)?;
-        self.all = Shown { pages, days };
-        for level in [&mut self.sites, &mut self.kinds] {
-            let read: Vec<(f64, f64)> = Restore::restore(saved)?;
-            let shown = read.into_iter();
-            *level = shown.map(|(pages, days)| Shown { pages, days }).collect();
-        }
-        if self.kinds.len() != CLASSES * CLASSES {
-            return Err(corrupt("another number of kinds of pages"));
-        }
-        Ok(())
-    }
+    turnstone_frontier::saved_in_place!(pub(super) [all, sites, kinds],
+        |it| it.kinds.len() != CLASSES * CLASSES => "another number of kinds of pages");
 }

@@ -7,7 +7,7 @@ use crate::table::Table;
 use clap::Args;
 use turnstone_lab::backtest::coverage::certificate;
 use turnstone_lab::backtest::coverage::{Options, Outcome, Point, StoppedBy};
-use turnstone_lab::number::{duration, percent, whole};
+use turnstone_lab::number::{at_least, duration, percent, whole};
 use turnstone_policy::Spec;
 
 use super::shown::{Pictures, Shown};
@@ -113,7 +113,7 @@ fn exit(outcomes: &[Outcome], output: &Output) -> Exit {
         output.note(&format!(
             "{}: the goal is out of reach: {why}; the best guarantee is {}",
             outcome.policy,
-            percent(outcome.guaranteed)
+            at_least(outcome.guaranteed)
         ));
         exit = Exit::Limit;
     }
@@ -131,7 +131,7 @@ fn table(outcomes: &[Outcome], share: &str) -> Table {
         .column(&format!("#to {share} there"), |it| {
             or_dash(it.downloads_to_actual, whole)
         })
-        .column("#proven", |it| percent(it.guaranteed))
+        .column("#proven", |it| at_least(it.guaranteed))
         .column("#pushes", |it| whole(it.pushes))
         .column("#computing", |it| duration(it.seconds))
         .columns(unknown, ["#unknown"], |it| [whole(it.unknown)])

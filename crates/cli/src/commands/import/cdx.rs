@@ -4,7 +4,7 @@
 //! page has no verdict. Lines without a status tell nothing and are passed over, but for revisits.
 
 use anyhow::Context as _;
-use turnstone_crawl::stored::{judge_status, text_hash_of_digest};
+use turnstone_crawl::stored::judge_status;
 use turnstone_fetch::urls::{UrlLimits, parse};
 use turnstone_pagestore::Facts;
 use turnstone_pagestore::warc::{CdxError, CdxLine, CdxReader};
@@ -106,7 +106,7 @@ pub(super) fn take(
         came = Came::SameBody(None);
     } else if came == Came::Page {
         match facts.digest {
-            Some(digest) => facts.text_hash = text_hash_of_digest(digest),
+            Some(digest) => facts.text_hash = Facts::hash_of_digest(digest),
             None => came = Came::Listed,
         }
     }

@@ -42,7 +42,7 @@ use self::skipped::Skipped;
 use self::source::Kind;
 use self::spool::{InTime, Merge, Spool, Spooled};
 use self::summary::Summary;
-use self::take_in::{Reach, TakeIn, Taken, Written};
+use self::take_in::{Reach, TakeIn, Taken, TakenBefore};
 use super::crawl::config::{Config, ScopeConfig};
 use super::live;
 use crate::exit::{Exit, Usage};
@@ -406,7 +406,7 @@ fn noted(store: &Store) -> anyhow::Result<Noted> {
 }
 
 /// How far the import was, and what was written after the last note of it.
-fn resume(store: &Store, plan: &Plan) -> anyhow::Result<(Noted, VecDeque<Written>)> {
+fn resume(store: &Store, plan: &Plan) -> anyhow::Result<(Noted, VecDeque<TakenBefore>)> {
     let noted = noted(store)?;
     debug_assert_eq!(noted.begun_at, plan.begun_at);
     let mut written = VecDeque::new();
@@ -415,7 +415,7 @@ fn resume(store: &Store, plan: &Plan) -> anyhow::Result<(Noted, VecDeque<Written
         if let Entry::Outcome(outcome) = entry {
             let mut links = 0;
             outcome.links.each(|_| links += 1);
-            written.push_back(Written {
+            written.push_back(TakenBefore {
                 page: outcome.page,
                 at: outcome.facts.wall_ms,
                 settled: outcome.settled,

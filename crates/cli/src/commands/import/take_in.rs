@@ -91,9 +91,9 @@ impl Reach {
     }
 }
 
-/// An outcome that is in the journal already.
+/// An outcome that a killed process took in and did not note.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
+pub(super) struct TakenBefore {
     /// Its page.
     pub(super) page: PageId,
     /// Its date.
@@ -115,7 +115,7 @@ pub(super) struct TakeIn<'a> {
     birth_ms: u64,
     taken: Taken,
     /// Outcomes that a killed process wrote after its last note, in order.
-    written: VecDeque<Written>,
+    written: VecDeque<TakenBefore>,
     buffer: Vec<PageId>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> TakeIn<'a> {
     pub(super) fn new(
         store: &'a mut Store,
         reach: &'a Reach,
-        (taken, written): (Taken, VecDeque<Written>),
+        (taken, written): (Taken, VecDeque<TakenBefore>),
     ) -> Self {
         let birth_ms = store.index().sessions().first().map_or(0, |s| s.wall_ms);
         let shape = Scope::new(ScopeRules::default()).expect("there is no expression in it");
@@ -365,8 +365,10 @@ impl<'a> TakeIn<'a> {
             return Ok((Some(other), change(own.as_ref(), facts)));
         }
         if let Some(digest) = digest {
-            facts.text_hash = turnstone_crawl::stored::text_hash_of_digest(digest);
+            facts.text_hash = Facts::hash_of_digest(digest);
         }
+        // The body is one that nobody here read.
+        facts.hearsay = true;
         facts.detail = format!("a revisit of what was not imported ({})", facts.detail);
         Ok((None, change(own.as_ref(), facts)))
     }

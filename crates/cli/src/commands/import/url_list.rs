@@ -16,8 +16,6 @@ use super::skipped::Place;
 use super::source::{self, Source};
 use super::spool::Spool;
 
-/// The class of pages of which nothing but their existence is known.
-pub(super) const IMPORTED: &str = "imported";
 /// The longest line that is read.
 const LINE_BYTES_MAX: u64 = 1 << 16;
 
@@ -92,7 +90,7 @@ pub(super) fn listed(url: &Url, at: u64, detail: String) -> OldFetch {
         url: url.as_str().to_owned(),
         came: Came::Listed,
         facts: Facts {
-            class: IMPORTED.to_owned(),
+            class: Facts::IMPORTED.to_owned(),
             detail,
             wall_ms: at,
             hearsay: true,
