@@ -152,7 +152,7 @@ fn measure_tree(graph: &LinkGraph) {
         let mut slowest: f64 = 0.0;
         let mut before = ready;
         while replay.step().is_some() {
-            if replay.requests() % 10_000 == 0 {
+            if replay.requests().is_multiple_of(10_000) {
                 let now = cpu_seconds();
                 slowest = slowest.max((now - before) / 1e4);
                 before = now;

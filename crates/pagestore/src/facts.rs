@@ -9,7 +9,7 @@ use crate::bytes::{Cursor, Malformed, Put as _};
 
 /// Where a response is in the WARC files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capture {
+pub struct Archived {
     /// The number of the file.
     pub file: u32,
     /// Where its record begins.
@@ -56,7 +56,7 @@ pub struct Facts {
     /// Date of the last change, as received.
     pub last_modified: Vec<u8>,
     /// Where it is stored.
-    pub capture: Option<Capture>,
+    pub capture: Option<Archived>,
     /// Whether its visible text had never been fetched before.
     pub novel: bool,
     /// The page that had the same body before.
@@ -210,7 +210,7 @@ impl Facts {
                 14 => facts.last_modified = cursor.bytes()?.to_owned(),
                 15 => {
                     let mut inner = Cursor::new(cursor.bytes()?);
-                    facts.capture = Some(Capture {
+                    facts.capture = Some(Archived {
                         file: inner.small()?,
                         offset: inner.number()?,
                         length: inner.number()?,

@@ -77,7 +77,7 @@ fn ask<B: turnstone_lab::Backtest>(
     let progress = Progress::share();
     let mut watch = |what: &str, share: f64| progress.at(what, share);
     let report = run(question, &RecordedWeb::at(webs), specs, &mut watch);
-    report.map_err(|error| refusal(error))
+    report.map_err(refusal)
 }
 
 /// The error as the command line has it: options with their dashes.
