@@ -9,12 +9,15 @@
 mod caller;
 mod commands;
 mod exit;
+mod figure;
 mod files;
 mod lines;
 mod log;
 mod moment;
 mod output;
 mod progress;
+mod report;
+pub mod table;
 mod units;
 
 use std::ffi::OsString;

@@ -9,19 +9,15 @@ pub mod cluster;
 pub mod crawled;
 pub mod driver;
 
-pub mod explore;
-pub mod figure;
 pub mod freshness;
 pub mod generate;
 pub mod history;
 pub mod info;
 pub mod number;
 pub mod replay;
-pub mod report;
 mod requests;
 mod run;
 pub mod serve;
-pub mod table;
 pub mod web;
 
-pub use run::{Backtest, RunError, run};
+pub use run::{Backtest, RunError, Trial, run};

@@ -31,6 +31,37 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share of which at least so much is sure, as per cent: rounded down, so that the words "at least" stay
+/// true. Close to all of it there are two decimals, for 99.99 % is not 99.9 %.
+pub fn at_least(share: f64) -> String {
+    directed(share, f64::floor)
+}
+
+/// A share of which at most so much can be, as per cent: rounded up.
+pub fn at_most(share: f64) -> String {
+    directed(share, f64::ceil)
+}
+
+/// As [`percent`], rounded in one direction.
+fn directed(share: f64, round: fn(f64) -> f64) -> String {
+    if !share.is_finite() {
+        return "-".to_owned();
+    }
+    let fine = share.abs() < 0.1 || (0.999..1.0).contains(&share);
+    let (scale, decimals) = if fine { (1e4, 2) } else { (1e3, 1) };
+    // The product of a short decimal and a power of ten may lie a hair beside it: that is no reason to
+    // step over it.
+    let scaled = share * scale;
+    let near = scaled.round();
+    let scaled = if near / scale == share {
+        near
+    } else {
+        round(scaled)
+    };
+    let decimals = if scaled == scale { 1 } else { decimals };
+    format!("{:.decimals$} %", scaled * 100.0 / scale)
+}
+
 /// A number in few characters: 0.25, 12, 3.5 k, 2 M.
 pub fn short(number: f64) -> String {
     if !number.is_finite() {

@@ -33,13 +33,18 @@ pub trait Backtest {
         None
     }
 
-    /// Asks. Every policy was checked, and there is at least one.
-    fn ask(
-        &self,
-        web: &RecordedWeb,
-        specs: &[Spec],
-        watch: Watch<'_>,
-    ) -> Result<Self::Report, RunError>;
+    /// Asks.
+    fn ask(&self, trial: Trial<'_>) -> Result<Self::Report, RunError>;
+}
+
+/// What a question is asked of.
+pub struct Trial<'a> {
+    /// The web.
+    pub web: &'a RecordedWeb,
+    /// The policies, at least one; each was checked.
+    pub specs: &'a [Spec],
+    /// Who is told how far it has come.
+    pub watch: Watch<'a>,
 }
 
 /// Why there is no report.
@@ -101,7 +106,7 @@ pub fn run<B: Backtest>(
     if specs.is_empty() {
         return Err(RunError::wrong("policies", "name at least one policy"));
     }
-    question.ask(web, specs, watch)
+    question.ask(Trial { web, specs, watch })
 }
 
 /// Every policy of the catalogue that answers a question, and some settings more, as a list.

@@ -1,4 +1,7 @@
 //! The commands of the binary, run from Python: the same functions, the same figures.
+//!
+//! Backtests are had this way too, and not by `turnstone_lab::run`: people name options in Python as they do on
+//! the command line, with its units, defaults and errors, and those are the binary's.
 
 use std::sync::Arc;
 

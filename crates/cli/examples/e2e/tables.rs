@@ -1,8 +1,8 @@
 //! What was predicted and what came, in tables. A number alone was predicted exactly; `a → b` means
 //! that a was predicted and b came.
 
+use turnstone::table::Table;
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::table::Table;
 
 use super::Run;
 use super::rehearsal::Command;

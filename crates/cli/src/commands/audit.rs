@@ -14,7 +14,7 @@ use turnstone_cluster::Digest;
 use turnstone_cluster::channel::{Received, Transfer};
 use turnstone_cluster::shard::Cut;
 use turnstone_frontier::Coverage;
-use turnstone_lab::number::{percent, plural, whole as whole_number};
+use turnstone_lab::number::{at_least, at_most, percent, plural, whole as whole_number};
 use turnstone_ledger::{Ledger, Replay};
 use turnstone_pagestore::{Entry, Fold, Written};
 
@@ -73,11 +73,11 @@ impl Audit {
         output.result(&json, || {
             let mut facts = vec![(
                 "proven",
-                format!("at least {} is stored", percent(proven.guaranteed)),
+                format!("at least {} is stored", at_least(proven.guaranteed)),
             )];
             match (proven.certified, confidence, tests) {
                 (Some(certified), Some(confidence), Some(tests)) => {
-                    let least = percent(certified);
+                    let least = at_least(certified);
                     let sure = percent(confidence);
                     let met = certified_alone(coverage);
                     facts.push((
@@ -103,7 +103,7 @@ impl Audit {
             }
             facts.push((
                 "possible",
-                format!("at most {}", percent(proven.upper_bound)),
+                format!("at most {}", at_most(proven.upper_bound)),
             ));
             facts.push(("asked for", percent(proven.goal)));
             let path = self.directory.display();
@@ -179,11 +179,11 @@ fn shards(whole: &Whole, output: &Output) -> anyhow::Result<Exit> {
         let facts = [
             (
                 "proven",
-                format!("at least {} is stored", percent(proven.guaranteed)),
+                format!("at least {} is stored", at_least(proven.guaranteed)),
             ),
             (
                 "possible",
-                format!("at most {}", percent(proven.upper_bound)),
+                format!("at most {}", at_most(proven.upper_bound)),
             ),
             ("asked for", percent(proven.goal)),
             (

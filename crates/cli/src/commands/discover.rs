@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::Args;
 use serde_json::json;
 use turnstone_frontier::PageId;
 use turnstone_lab::number::{percent, plural, whole};
-use turnstone_lab::table::Table;
 use turnstone_ledger::{Past, Until};
 use turnstone_pagestore::{Entry, Fold, Index, Onward, Settled, Store, Written};
 use turnstone_policy::{Question, Spec};

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::Args;
 use serde_json::json;
 use turnstone_lab::history;
 use turnstone_lab::info::{Degrees, GraphInfo, HistoryInfo};
 use turnstone_lab::number::whole;
-use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, WebKind};
 
 use crate::exit::Exit;

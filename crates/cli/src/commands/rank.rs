@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_frontier::{PageId, Politeness};
 use turnstone_lab::backtest::importance::{self, Estimated, Groups, Question, bonus};
 use turnstone_lab::number::whole;
-use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, GraphWeb, page_list};
 use turnstone_linkgraph::rank::{Dangling, InLinks, PageRank, Teleport};
 use turnstone_policy::Spec;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::table::Table;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
@@ -11,7 +12,6 @@ use turnstone_lab::number::whole;
 use turnstone_lab::serve::{
     self, At, Faults, GraphPages, Handle, Naming, Options, Politeness, RobotsCheck, Web,
 };
-use turnstone_lab::table::Table;
 use turnstone_lab::web::{self, WebKind};
 
 use crate::exit::{Exit, Usage};

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use turnstone_lab::number::{percent, plural, short, whole};
+use turnstone_lab::number::{at_least, percent, plural, short, whole};
 
 use super::{Page, cover_bar, number, state_mark, table, warnings};
 use crate::chart::{Line, chart};
@@ -64,7 +64,7 @@ pub(crate) fn live(picture: &Picture) -> Markup {
                 h2 #coverage { "Coverage" }
                 p { (cover_bar(cover)) }
                 @if let Some(certified) = cover.certified {
-                    p { (percent(certified)) " certified by a sample, which is no proof" }
+                    p { (at_least(certified)) " certified by a sample, which is no proof" }
                 }
                 (coverage_chart(picture))
             }

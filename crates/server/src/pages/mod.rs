@@ -10,7 +10,7 @@ pub(crate) mod overview;
 pub(crate) mod single;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use turnstone_lab::number::{percent, whole};
+use turnstone_lab::number::{at_least, at_most, whole};
 
 use crate::picture::{Cover, Picture, State};
 
@@ -86,10 +86,10 @@ fn state_mark(state: State) -> Markup {
 /// What is proven, as a bar with words.
 fn cover_bar(cover: &Cover) -> Markup {
     let most = cover.possible.or(cover.provable);
-    let proven = percent(cover.proven);
+    let proven = at_least(cover.proven);
     let said = match (cover.possible, cover.provable) {
-        (Some(most), _) => format!("{proven} proven, at most {} stored", percent(most)),
-        (None, Some(most)) => format!("{proven} proven, {} can still be proven", percent(most)),
+        (Some(most), _) => format!("{proven} proven, at most {} stored", at_most(most)),
+        (None, Some(most)) => format!("{proven} proven, {} can still be proven", at_most(most)),
         (None, None) => format!("{proven} proven"),
     };
     html! {

@@ -4,11 +4,11 @@ mod words;
 
 use std::path::PathBuf;
 
+use crate::report::{Part, Report};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use turnstone_lab::advise::{self, Advice, Holding, Options, QUESTIONS, Time};
-use turnstone_lab::number::whole;
-use turnstone_lab::report::{Part, Report};
+use turnstone_lab::number::{plural, whole};
 use turnstone_policy::Question;
 
 use crate::exit::{Exit, Usage};
@@ -149,12 +149,12 @@ impl Advise {
 
     fn setting(&self, holding: &Holding) -> String {
         format!(
-            "{}: {} pages stored of {} known, {} rounds. {} seeds each.",
+            "{}: {} stored of {} known, {}. {} each.",
             self.directory.display(),
-            whole(holding.stored),
+            plural(holding.stored, "page"),
             whole(holding.pages),
-            whole(holding.rounds),
-            self.seeds,
+            plural(holding.rounds, "round"),
+            plural(self.seeds, "seed"),
         )
     }
 

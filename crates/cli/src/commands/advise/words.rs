@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::table::Table;
 use turnstone_lab::advise::{ANSWERS_MIN, Advice, Conclusion, LEAST_SHARE, Tried, UNKNOWN_MAX};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 use turnstone_policy::Question;
 
 /// A question in words.

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use turnstone_lab::backtest::coverage::certificate::{Options, Repeated};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::table::Table;
 use turnstone_policy::Spec;
 
 use super::ask;

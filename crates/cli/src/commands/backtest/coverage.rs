@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
+use crate::figure::{Axis, Figure, Series};
+use crate::table::Table;
 use clap::Args;
 use turnstone_lab::backtest::coverage::certificate;
 use turnstone_lab::backtest::coverage::{Options, Outcome, Point, StoppedBy};
-use turnstone_lab::figure::{Axis, Figure, Series};
-use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
+use turnstone_lab::number::{at_least, duration, percent, whole};
 use turnstone_policy::Spec;
 
 use super::shown::{Pictures, Shown};
-use super::unknown::never_fetched;
+use super::unknown::{never_fetched, or_dash};
 use super::{ask, certify, specs};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -113,7 +113,7 @@ fn exit(outcomes: &[Outcome], output: &Output) -> Exit {
         output.note(&format!(
             "{}: the goal is out of reach: {why}; the best guarantee is {}",
             outcome.policy,
-            percent(outcome.guaranteed)
+            at_least(outcome.guaranteed)
         ));
         exit = Exit::Limit;
     }
@@ -121,49 +121,24 @@ fn exit(outcomes: &[Outcome], output: &Output) -> Exit {
 }
 
 fn table(outcomes: &[Outcome], share: &str) -> Table {
-    let polite = outcomes
-        .iter()
-        .any(|outcome| outcome.crawl_seconds.is_some());
-    let (guaranteed, actual) = (format!("#to {share} proven"), format!("#to {share} there"));
-    let mut titles = vec![
-        "policy",
-        guaranteed.as_str(),
-        actual.as_str(),
-        "#proven",
-        "#pushes",
-        "#computing",
-    ];
-    let unknown = outcomes.iter().any(|outcome| outcome.unknown > 0);
-    if unknown {
-        titles.push("#unknown");
-    }
-    if polite {
-        titles.push("#crawl takes");
-    }
-    let mut table = Table::new(&titles);
-    let count = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), whole);
-    for outcome in outcomes {
-        let mut row = vec![
-            outcome.policy.clone(),
-            count(outcome.downloads_to_guarantee),
-            count(outcome.downloads_to_actual),
-            percent(outcome.guaranteed),
-            whole(outcome.pushes),
-            duration(outcome.seconds),
-        ];
-        if unknown {
-            row.push(whole(outcome.unknown));
-        }
-        if polite {
-            row.push(
-                outcome
-                    .crawl_seconds
-                    .map_or_else(|| "-".to_owned(), duration),
-            );
-        }
-        table.row(row);
-    }
-    table
+    let unknown = outcomes.iter().any(|it| it.unknown > 0);
+    let polite = outcomes.iter().any(|it| it.crawl_seconds.is_some());
+    Table::of(outcomes)
+        .column("policy", |it| it.policy.clone())
+        .column(&format!("#to {share} proven"), |it| {
+            or_dash(it.downloads_to_guarantee, whole)
+        })
+        .column(&format!("#to {share} there"), |it| {
+            or_dash(it.downloads_to_actual, whole)
+        })
+        .column("#proven", |it| at_least(it.guaranteed))
+        .column("#pushes", |it| whole(it.pushes))
+        .column("#computing", |it| duration(it.seconds))
+        .columns(unknown, ["#unknown"], |it| [whole(it.unknown)])
+        .columns(polite, ["#crawl takes"], |it| {
+            [or_dash(it.crawl_seconds, duration)]
+        })
+        .table()
 }
 
 /// The slides' pictures: mass against downloads, downloads needed, time against window size.

@@ -4,13 +4,14 @@ mod figures;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::Args;
 use turnstone_lab::Backtest as _;
-use turnstone_lab::backtest::importance::{Options, Run};
+use turnstone_lab::backtest::importance::{Options, Outcome, Run};
 use turnstone_lab::number::{duration, short, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
+use super::unknown::or_dash;
 use super::{ask, specs};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -100,53 +101,31 @@ impl Importance {
 }
 
 fn table(runs: &[Run]) -> Table {
-    let is_timed = |run: &Run| run.outcomes.iter().any(|it| it.crawl_seconds.is_some());
-    let timed = runs.iter().any(is_timed);
-    let mut heads = vec![
-        "policy",
-        "#change rate",
-        "#error, all",
-        "#error, top 10 %",
-        "#1/G",
-        "#G per crawl",
-        "#measures per page",
-        "#computing",
-    ];
-    let is_unknown = |run: &Run| run.outcomes.iter().any(|it| it.unknown > 0);
-    let unknown = runs.iter().any(is_unknown);
-    if unknown {
-        heads.push("#unknown");
-    }
-    if timed {
-        heads.push("#crawl takes");
-    }
-    let mut table = Table::new(&heads);
-    let or_dash = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), short);
-    for run in runs {
-        for outcome in &run.outcomes {
-            let last = outcome.points.last();
-            let error = |error: Option<f64>| {
-                error.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.2} %"))
-            };
-            let mut row = vec![
-                outcome.policy.clone(),
-                short(run.change_rate),
-                error(last.map(|point| point.error_all)),
-                error(last.map(|point| point.error_top10)),
-                or_dash(last.and_then(|point| point.error_factor)),
-                or_dash(outcome.clock_per_crawl),
-                short(outcome.measures_per_page),
-                duration(outcome.seconds),
-            ];
-            if unknown {
-                row.push(whole(outcome.unknown));
-            }
-            if timed {
-                let takes = outcome.crawl_seconds;
-                row.push(takes.map_or_else(|| "-".to_owned(), duration));
-            }
-            table.row(row);
-        }
-    }
-    table
+    let rows: Vec<(f64, &Outcome)> = runs
+        .iter()
+        .flat_map(|run| run.outcomes.iter().map(|it| (run.change_rate, it)))
+        .collect();
+    let unknown = rows.iter().any(|(_, it)| it.unknown > 0);
+    let timed = rows.iter().any(|(_, it)| it.crawl_seconds.is_some());
+    let error = |percent: f64| format!("{percent:.2} %");
+    Table::of(&rows)
+        .column("policy", |(_, it)| it.policy.clone())
+        .column("#change rate", |(rate, _)| short(*rate))
+        .column("#error, all", |(_, it)| {
+            or_dash(it.points.last().map(|at| at.error_all), error)
+        })
+        .column("#error, top 10 %", |(_, it)| {
+            or_dash(it.points.last().map(|at| at.error_top10), error)
+        })
+        .column("#1/G", |(_, it)| {
+            or_dash(it.points.last().and_then(|at| at.error_factor), short)
+        })
+        .column("#G per crawl", |(_, it)| or_dash(it.clock_per_crawl, short))
+        .column("#measures per page", |(_, it)| short(it.measures_per_page))
+        .column("#computing", |(_, it)| duration(it.seconds))
+        .columns(unknown, ["#unknown"], |(_, it)| [whole(it.unknown)])
+        .columns(timed, ["#crawl takes"], |(_, it)| {
+            [or_dash(it.crawl_seconds, duration)]
+        })
+        .table()
 }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::figure::Figure;
+use crate::report::{Part, Report};
+use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
-use turnstone_lab::figure::Figure;
-use turnstone_lab::report::{Part, Report};
-use turnstone_lab::table::Table;
 
 use crate::files::write_whole;
 use crate::output::Output;

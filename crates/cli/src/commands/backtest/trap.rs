@@ -1,10 +1,10 @@
 //! `turnstone backtest trap`
 
+use crate::figure::{Axis, Figure, Series};
+use crate::table::Table;
 use clap::Args;
 use turnstone_lab::backtest::trap::{Options, Outcome, Point, Shape};
-use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::number::{percent, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
 use super::{ask, specs};
@@ -74,25 +74,14 @@ impl Trap {
 }
 
 fn table(outcomes: &[Outcome]) -> Table {
-    let mut table = Table::new(&[
-        "policy",
-        "#fetches",
-        "#again",
-        "#in the calendar",
-        "#of the site",
-    ]);
-    for outcome in outcomes {
-        if let Some(last) = outcome.points.last() {
-            table.row([
-                outcome.policy.clone(),
-                whole(last.fetches),
-                whole(outcome.refetches),
-                percent(last.trap_share),
-                percent(last.site_share),
-            ]);
-        }
-    }
-    table
+    let last = |of: &Outcome| *of.points.last().expect("something was fetched");
+    Table::of(outcomes)
+        .column("policy", |it| it.policy.clone())
+        .column("#fetches", |it| whole(last(it).fetches))
+        .column("#again", |it| whole(it.refetches))
+        .column("#in the calendar", |it| percent(last(it).trap_share))
+        .column("#of the site", |it| percent(last(it).site_share))
+        .table()
 }
 
 fn figure(outcomes: &[Outcome], title: &str, of: fn(&Point) -> f64) -> Figure {

@@ -1,4 +1,4 @@
-//! How what a record does not know is said, alike for every question.
+//! How what a record does not know, or has no figure for, is said, alike for every question.
 
 use turnstone_lab::number::{percent, whole};
 
@@ -17,4 +17,9 @@ pub(super) fn never_fetched(unknown: usize, pages: usize) -> String {
 /// A number with the bounds it lies between, for a table.
 pub(super) fn between(low: f64, high: f64) -> String {
     format!("{} to {}", percent(low), percent(high))
+}
+
+/// A figure, or a dash where there is none.
+pub(super) fn or_dash<T>(figure: Option<T>, shown: impl Fn(T) -> String) -> String {
+    figure.map_or_else(|| "-".to_owned(), shown)
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use crate::table::Table;
 use serde_json::{Value, json};
 use turnstone_crawl::Summary;
 use turnstone_frontier::Coverage;
-use turnstone_lab::number::{duration, percent, plural, whole};
-use turnstone_lab::table::Table;
+use turnstone_lab::number::{at_least, at_most, duration, percent, plural, whole};
 use turnstone_pagestore::Tally;
 
 use super::verdict::{Stand, provable};
@@ -23,13 +23,7 @@ pub(super) fn print(summary: &Summary, directory: &Path, output: &Output) -> any
     };
     let mut document = document(summary, directory);
     add_dead(&mut document, with_dead);
-    output.result(&document, || {
-        let mut text = text(summary, directory);
-        if let (Some(coverage), Some(end)) = (with_dead, text.find("\n\n")) {
-            text.insert_str(end + 1, &format!("          {}\n", dead_line(coverage)));
-        }
-        text
-    })
+    output.result(&document, || text(summary, with_dead, directory))
 }
 
 /// The share that is proven when links to pages that do not exist count, for machines.
@@ -42,7 +36,7 @@ pub(crate) fn add_dead(document: &mut Value, with_dead: Option<Coverage>) {
 pub(crate) fn dead_line(with_dead: Coverage) -> String {
     format!(
         "at least {} if dead links count too, as in the paper on RankMass",
-        percent(with_dead.guaranteed_fraction())
+        at_least(with_dead.guaranteed_fraction())
     )
 }
 
@@ -100,7 +94,7 @@ impl Proven {
         let (certified, confidence) = (self.certified?, confidence?);
         Some(format!(
             "at least {} with {} confidence: a sample tells so; only the figure before it is proven",
-            percent(certified),
+            at_least(certified),
             percent(confidence),
         ))
     }
@@ -117,9 +111,9 @@ impl Proven {
             "█".repeat(full),
             "·".repeat(open - full),
             " ".repeat(BAR - open),
-            percent(self.guaranteed),
+            at_least(self.guaranteed),
             percent(self.goal),
-            percent(self.upper_bound),
+            at_most(self.upper_bound),
         )
     }
 }
@@ -149,7 +143,7 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Pro
 }
 
 /// The summary for people: the verdict first, the numbers behind it.
-pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
+pub(crate) fn text(summary: &Summary, with_dead: Option<Coverage>, directory: &Path) -> String {
     let mut out = format!(
         "{}\n{}: {} stored, {} known, {}, {} in {}\n",
         verdict(summary),
@@ -163,15 +157,18 @@ pub(crate) fn text(summary: &Summary, directory: &Path) -> String {
     if let Some(coverage) = summary.coverage {
         out += &format!(
             "coverage: at least {} and at most {} of the personalised PageRank of all pages that can be fetched is stored\n",
-            percent(coverage.guaranteed_fraction()),
-            percent(coverage.possible_fraction()),
+            at_least(coverage.guaranteed_fraction()),
+            at_most(coverage.possible_fraction()),
         );
         if let Some(certified) = coverage.certified_fraction() {
             out += &format!(
                 "certificate: at least {} with the confidence you asked for; a sample tells so, not a proof\n",
-                percent(certified),
+                at_least(certified),
             );
         }
+    }
+    if let Some(coverage) = with_dead {
+        out += &format!("          {}\n", dead_line(coverage));
     }
     if let Some(listed) = listed(summary.listed) {
         out += &format!("sitemaps and feeds: {listed}\n");

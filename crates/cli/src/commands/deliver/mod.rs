@@ -6,11 +6,11 @@ pub(crate) use receivers::DeliverOptions;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::Args;
 use serde_json::{Value, json};
 use turnstone_deliver::{Courier, Cursor, Receiver, Said, Sender, When};
 use turnstone_lab::number::{plural, whole};
-use turnstone_lab::table::Table;
 use turnstone_pagestore::Store;
 
 use super::crawl::config::Config;

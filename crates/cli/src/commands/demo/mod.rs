@@ -178,7 +178,7 @@ impl Shown<'_> {
             "{}\nThe server saw {} requests, {} of them impolite.\n{open}\n\
              Try next:\n  {program} status {directory}\n  {program} why {directory} {}\n  \
              {program} crawl https://example.org/ -o mycrawl --contact you@example.org\n",
-            summary::text(self.summary, self.directory),
+            summary::text(self.summary, None, self.directory),
             whole(self.served.requests),
             whole(self.served.violations),
             self.puzzle,

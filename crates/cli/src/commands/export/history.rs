@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::table::Table;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_lab::crawled::{HistoryCounts, SiteHistories, SnapshotBy};
 use turnstone_lab::number::whole;
-use turnstone_lab::table::Table;
 use turnstone_pagestore::Joined;
 
 use super::FromTo;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::table::Table;
 use serde_json::{Value, json};
 use turnstone_crawl::old_crawl::Taken;
 use turnstone_lab::number::{duration, plural, whole};
-use turnstone_lab::table::Table;
 use turnstone_pagestore::Store;
 use turnstone_pagestore::warc::warc_date;
 

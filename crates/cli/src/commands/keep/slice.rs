@@ -3,9 +3,9 @@
 //! People are shown what programs are: text is made from the JSON, which a running crawl writes
 //! for `turnstone status` too.
 
+use crate::table::Table;
 use serde_json::Value;
 use turnstone_lab::number::{percent, short, whole};
-use turnstone_lab::table::Table;
 pub(crate) use turnstone_server::slice::json;
 
 fn number(value: &Value, key: &str) -> u64 {

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::table::Table;
 use turnstone_events::{Kind, SiteEvent, Stream, json, plain};
 use turnstone_fetch::urls::shown;
 use turnstone_lab::number::{plural, whole};
-use turnstone_lab::table::Table;
 use turnstone_pagestore::{Entry, Fold, Position, Store, StoreError, Written};
 
 use crate::output::Output;

@@ -2,9 +2,9 @@
 //!
 //! Cost: O(pages).
 
+use crate::table::Table;
 use turnstone_frontier::{Coverage, PageId, Policy};
 use turnstone_lab::number::plural;
-use turnstone_lab::table::Table;
 use turnstone_ledger::Folded;
 use turnstone_pagestore::PageState;
 

@@ -7,13 +7,13 @@ mod tables;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::figure::{Axis, Figure, Series};
+use crate::report::{Part, Report as Page};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 use turnstone_frontier::Coverage;
-use turnstone_lab::figure::{Axis, Figure, Series};
-use turnstone_lab::number::{percent, whole};
-use turnstone_lab::report::{Part, Report as Page};
+use turnstone_lab::number::{at_least, at_most, percent, whole};
 use turnstone_ledger::Stop;
 
 use self::curves::Curves;
@@ -161,8 +161,8 @@ fn setting(crawl: &Whole, folded: &WholeFolded) -> anyhow::Result<String> {
         text += &format!(
             " At least {} and at most {} of the personalised PageRank of all pages that can be fetched is in \
              the store; the goal is {}.",
-            percent(proven.guaranteed),
-            percent(proven.upper_bound),
+            at_least(proven.guaranteed),
+            at_most(proven.upper_bound),
             percent(proven.goal),
         );
         if let Some(with_dead) = folded.with_dead {

@@ -1,8 +1,8 @@
 //! The tables of a crawl's report.
 
+use crate::table::Table;
 use turnstone_frontier::HostId;
 use turnstone_lab::number::{duration, percent, whole as number};
-use turnstone_lab::table::Table;
 use turnstone_pagestore::{HostTally, Tally};
 
 use crate::commands::crawl::summary::bytes;

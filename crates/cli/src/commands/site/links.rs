@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use crate::table::Table;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 use turnstone_fetch::Url;
 use turnstone_fetch::html::{Link, Page, PageInput, PageLimits, read_page};
-use turnstone_lab::table::Table;
 
 use super::ask::{self, AGENT, Asking};
 use crate::exit::{Exit, Usage};

@@ -20,12 +20,14 @@
 //! | `delivering` | events reach those who want them, over kills and dead receivers |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
-//! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind.
+//! `town` is the web, `crawler` starts and kills the binary, `audit` looks at what it left behind,
+//! `by_links` is a crawl in the lab that is told what a live one is.
 //! Which row of the fault matrix is tried where stands in `docs/faults.md`.
 
 #[path = "../../../../pagestore/tests/support/archive_tools.rs"]
 pub(crate) mod archive_tools;
 mod audit;
+mod by_links;
 mod check;
 mod crawler;
 mod delivering;

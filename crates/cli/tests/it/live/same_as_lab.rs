@@ -1,7 +1,6 @@
 //! Live equals lab: a crawl over HTTP decides as the lab does, and its journal can be asked again.
 
 use turnstone_frontier::{PageId, Policy};
-use turnstone_lab::explore::Explore;
 use turnstone_lab::serve::{GraphPages, Options, Web, start};
 use turnstone_lab::web::GraphWeb;
 use turnstone_ledger::{Ledger, Terms};
@@ -13,6 +12,7 @@ use turnstone_policy::mass::Fraction;
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
+use super::by_links::Explore;
 use super::crawler::{Crawler, status, until};
 use super::dice::Dice;
 use super::town::{self, Town};

@@ -6,7 +6,7 @@ use turnstone_policy::{Question as Asked, Spec, SpecError, changes};
 use super::{Calendar, Compare, Measures, Outcome, Pace, Question, Since, SiteStore};
 use super::{bound, try_policy};
 use crate::backtest::Watch;
-use crate::run::{Backtest, RunError, all};
+use crate::run::{Backtest, RunError, Trial, all};
 use crate::web::{Half, RecordedSite, RecordedWeb};
 
 /// How far the paper's figure 5 reaches.
@@ -69,10 +69,7 @@ pub struct Options {
 
 /// What was found to have changed.
 #[derive(Clone, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-changes.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-changes.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -139,7 +136,7 @@ impl Backtest for Options {
         }
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         let store = self.read(web, watch)?;
         let mut results = Vec::new();
         for budget in &self.budgets {

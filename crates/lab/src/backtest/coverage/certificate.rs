@@ -15,8 +15,8 @@ use turnstone_policy::{Spec, SpecError};
 use super::{Question, TRUTH_TOLERANCE, Truth};
 use crate::backtest::Watch;
 use crate::replay::{Replay, Start};
-use crate::run::{Backtest, RunError};
-use crate::web::{self, RecordedWeb, trusted};
+use crate::run::{Backtest, RunError, Trial};
+use crate::web::{self, trusted};
 
 /// How sure a certificate must be, and how often it is tried.
 #[derive(Clone, Debug)]
@@ -31,10 +31,7 @@ pub struct Options {
 
 /// What certificates took.
 #[derive(Clone, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-coverage.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-coverage.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -58,7 +55,7 @@ impl Backtest for Options {
         super::Options::preset(word)
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         let asked = &self.coverage;
         let goal = asked.goal()?;
         let specs: Vec<&Spec> = specs.iter().filter(|s| s.name() == "rankmass").collect();

@@ -6,9 +6,9 @@ use turnstone_policy::mass::Fraction;
 use turnstone_policy::{Question as Asked, Spec, SpecError};
 
 use super::{Outcome, Question, Truth, optimal, run};
-use crate::backtest::{Watch, count_unknown, politeness};
-use crate::run::{Backtest, RunError, all};
-use crate::web::{self, RecordedWeb, trusted};
+use crate::backtest::{count_unknown, politeness};
+use crate::run::{Backtest, RunError, Trial, all};
+use crate::web::{self, trusted};
 
 /// How much must provably be stored, and of what.
 #[derive(Clone, Debug)]
@@ -25,10 +25,7 @@ pub struct Options {
 
 /// What each policy needed.
 #[derive(Clone, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-coverage.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-coverage.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -68,7 +65,7 @@ impl Backtest for Options {
         (word == "all").then(|| all(Asked::Coverage, &["rankmass:push=exact"]))
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         let goal = self.goal()?;
         let place = web.place()?;
         watch("reading", 0.0);

@@ -7,9 +7,8 @@ use turnstone_policy::discovery::{Discovery, Target};
 use turnstone_policy::{Question as Asked, Spec, SpecError, discovery};
 
 use super::{Choice, Folds, Limit, Plan, Row, Summary, run_site};
-use crate::backtest::Watch;
-use crate::run::{Backtest, RunError, all};
-use crate::web::{RecordedWeb, Words};
+use crate::run::{Backtest, RunError, Trial, all};
+use crate::web::Words;
 
 /// Recrawl periods that the papers' figures are drawn for.
 pub const FIGURE_PERIODS: [u32; 2] = [1, 4];
@@ -42,10 +41,7 @@ pub struct Options {
 
 /// What was found.
 #[derive(Clone, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-discovery.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-discovery.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -79,10 +75,7 @@ pub struct Report {
 
 /// One site.
 #[derive(Clone, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-discovery.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-discovery.json of docs/schema tells")]
 pub struct SiteReport {
     pub site: String,
     pub pages: u64,
@@ -113,7 +106,7 @@ impl Backtest for Options {
         (word == "all").then(|| all(Asked::Discovery, &more))
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         let started = Instant::now();
         let plan = self.plan(specs)?;
         let for_hosts = self.hosts_plan(&plan);

@@ -7,7 +7,7 @@ use turnstone_policy::{Spec, SpecError};
 use super::{Groups, LivingSite, LivingWeb as _, Outcome, Question, Stirred, bonus, run};
 use crate::backtest::{Watch, politeness};
 use crate::history;
-use crate::run::{Backtest, RunError};
+use crate::run::{Backtest, RunError, Trial};
 use crate::web::{self, RecordedWeb, WebKind};
 
 /// What `all` compares: the paper's selections, window sizes and window types. A month of the paper is
@@ -40,10 +40,7 @@ pub struct Options {
 
 /// How far estimates were from the truth.
 #[derive(Clone, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-importance.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-importance.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -94,7 +91,7 @@ impl Backtest for Options {
         (word == "all").then(|| ALL.to_owned())
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         bonus::check(&self.bonus, specs)?;
         self.check_numbers()?;
         watch("reading", 0.0);

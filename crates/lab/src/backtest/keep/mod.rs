@@ -9,6 +9,6 @@ mod web;
 mod year;
 
 pub use outcome::{Day, Found, Outcome, SiteTotal, Total, try_policy};
-pub use report::{Options, Report, Written};
+pub use report::{Options, Report};
 pub use web::{Compare, MovingSite, MovingWeb};
 pub use year::{Announced, Ran, Rules, run};

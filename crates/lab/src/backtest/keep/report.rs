@@ -1,24 +1,22 @@
 //! What `backtest keep` is asked with, and the document it answers with.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use turnstone_policy::{Spec, SpecError, keep};
 
-use super::{Announced, Compare, MovingWeb, Outcome, Rules, try_policy};
+use super::{Compare, MovingWeb, Outcome, Rules, try_policy};
 use crate::backtest::Watch;
-use crate::run::{Backtest, RunError};
+use crate::run::{Backtest, RunError, Trial};
 use crate::web::{self, Half, RecordedWeb};
 
 /// How long, with how much, and what sites say of themselves.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Days; sites with a shorter history are left out.
-    pub days: u32,
-    /// How many days a round is.
-    pub round_days: u32,
-    /// Requests, as a share of a full weekly recrawl.
-    pub budget: Written<f64>,
-    /// What sites announce of their changes.
-    pub hints: Option<Written<Announced>>,
+    /// How long, how often, and with how much.
+    pub rules: Rules,
+    /// The share of [`Rules::share`] as it was written, for the document.
+    pub budget: String,
+    /// The same of [`Rules::hints`], if sites announce anything.
+    pub hints: Option<String>,
     /// What counts as the content of a page.
     pub compare: Compare,
     /// Only every other site in order of name.
@@ -27,24 +25,9 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// Something as it was written, which is what the document says, and what it means.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written<T> {
-    /// As it was written.
-    pub text: String,
-    /// What it means.
-    pub means: T,
-}
-
-impl<T> Serialize for Written<T> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(&self.text)
-    }
-}
-
 /// How current and complete the store was.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "docs/schema/backtest-keep.json tells of each")]
+#[expect(missing_docs, reason = "backtest-keep.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -52,8 +35,8 @@ pub struct Report {
     pub too_short: Vec<String>,
     pub pages: usize,
     pub days: u32,
-    pub budget: Written<f64>,
-    pub hints: Option<Written<Announced>>,
+    pub budget: String,
+    pub hints: Option<String>,
     pub seed: u64,
     pub results: Vec<Outcome>,
 }
@@ -65,20 +48,11 @@ impl Backtest for Options {
         keep::check(spec)
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
-        let rules = Rules {
-            days: self.days,
-            round_days: self.round_days,
-            share: self.budget.means,
-            hints: self
-                .hints
-                .as_ref()
-                .map_or_else(Announced::default, |hints| hints.means),
-        };
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         let moving = self.read(web, watch)?;
         let mut results = Vec::new();
         for spec in specs {
-            results.push(try_policy(&moving, spec, rules, self.seed, watch)?);
+            results.push(try_policy(&moving, spec, self.rules, self.seed, watch)?);
         }
         Ok(Report {
             question: "keep",
@@ -86,7 +60,7 @@ impl Backtest for Options {
             sites: moving.sites.len(),
             pages: moving.sites.iter().map(|site| site.first_pages()).sum(),
             too_short: moving.too_short,
-            days: self.days,
+            days: self.rules.days,
             budget: self.budget.clone(),
             hints: self.hints.clone(),
             seed: self.seed,
@@ -106,9 +80,9 @@ impl Options {
         files.dedup();
         let files = Half::of(self.half, files);
         let watch = &mut |share| watch("reading", share);
-        let moving = MovingWeb::read(&files, self.days, self.compare, watch)?;
+        let moving = MovingWeb::read(&files, self.rules.days, self.compare, watch)?;
         if moving.sites.is_empty() {
-            let days = self.days;
+            let days = self.rules.days;
             let what = format!("no site has a history of {days} days; ask for fewer with --days");
             return Err(RunError::wrong("web", what));
         }

@@ -10,8 +10,8 @@ use turnstone_policy::liveness::{self, Confidence, Enough, Sample, SampleBy, Sam
 use turnstone_policy::{Question as Asked, Spec, SpecError};
 
 use super::{Outcome, Question, effective_pages, ideal, order, paper, run};
-use crate::backtest::{Watch, politeness};
-use crate::run::{Backtest, RunError, all};
+use crate::backtest::politeness;
+use crate::run::{Backtest, RunError, Trial, all};
 use crate::web::{From, OldWeb, OldWebError, RecordedWeb, Times};
 
 /// Which old crawl, what is tested first, and when it would stop.
@@ -49,10 +49,7 @@ pub struct Options {
 
 /// What finding the alive pages cost.
 #[derive(Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-liveness.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-liveness.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub web: String,
@@ -85,10 +82,7 @@ pub struct Report {
 
 /// How PageRank was computed.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[expect(
-    missing_docs,
-    reason = "docs/schema/backtest-liveness.json tells of each"
-)]
+#[expect(missing_docs, reason = "backtest-liveness.json of docs/schema tells")]
 pub struct Ranked {
     pub damping: f64,
     pub tolerance: f64,
@@ -105,7 +99,7 @@ impl Backtest for Options {
         (word == "all").then(|| all(Asked::Liveness, &[]))
     }
 
-    fn ask(&self, web: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { web, specs, watch }: Trial<'_>) -> Result<Report, RunError> {
         let (confidence, enough) = self.stopping()?;
         watch("reading", 0.0);
         let old_web = self.open(web)?;

@@ -4,10 +4,8 @@ use serde::Serialize;
 use turnstone_policy::{Spec, SpecError};
 
 use super::{Outcome, Shape, build, run};
-use crate::backtest::Watch;
 use crate::number::whole;
-use crate::run::{Backtest, RunError};
-use crate::web::RecordedWeb;
+use crate::run::{Backtest, RunError, Trial};
 
 /// The most pages of the site, and the most fetches.
 const MANY: u64 = 100_000_000;
@@ -25,7 +23,7 @@ pub struct Options {
 
 /// What the calendar ate.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "docs/schema/backtest-trap.json tells of each")]
+#[expect(missing_docs, reason = "backtest-trap.json of docs/schema tells")]
 pub struct Report {
     pub question: &'static str,
     pub pages: u64,
@@ -40,7 +38,7 @@ impl Backtest for Options {
         build(spec, self.seed).map(drop)
     }
 
-    fn ask(&self, _: &RecordedWeb, specs: &[Spec], watch: Watch<'_>) -> Result<Report, RunError> {
+    fn ask(&self, Trial { specs, watch, .. }: Trial<'_>) -> Result<Report, RunError> {
         let Shape {
             sections,
             lists,

@@ -3,8 +3,8 @@
 //! A figure is drawn when the policies it compares are among those run: 5 and 7 need several
 //! distances, 7 several budgets, 8 the PageRank trigger, 9 a history trigger.
 
+use crate::figure::{Axis, Figure, Mark, Series};
 use turnstone_lab::backtest::changes::{MeanCycle, Outcome, Tried};
-use turnstone_lab::figure::{Axis, Figure, Mark, Series};
 use turnstone_policy::Spec;
 
 /// All figures there is something for, the comparison of policies first.

@@ -4,15 +4,15 @@ mod figures;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use turnstone_lab::backtest::changes::{
     Budget, Compare, Measures, Options, Outcome, Report, Since, Tried,
 };
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
-use super::unknown::between;
+use super::unknown::{between, or_dash};
 use super::{By, Half, ask, specs};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
@@ -154,68 +154,90 @@ fn setting(report: &Report) -> String {
     setting
 }
 
-/// One row a policy and budget, the bound first.
-fn table(results: &[Tried]) -> Table {
-    let doubt = results.iter().any(|tried| tried.outcome.doubt.is_some());
-    let mut titles = vec![
-        "policy",
-        "#fetches a cycle",
-        "#ChangeRatio",
-        "#±",
-        "#weighted",
-        "#freshness",
-        "#± ",
-        "#weighted ",
-        "#computing",
-    ];
-    if doubt {
-        titles.extend([
-            "#unknown",
-            "#ChangeRatio from to",
-            "#by chance",
-            "#freshness from to",
-        ]);
-    }
-    let mut table = Table::new(&titles);
-    for of_budget in results.chunk_by(|a, b| a.outcome.budget == b.outcome.budget) {
-        let budget = of_budget[0].outcome.budget;
-        if let Some(bound) = of_budget[0].bound {
-            table.row(bound_row(budget, &bound, titles.len()));
-        }
-        for Tried { outcome, .. } in of_budget {
-            let mut row = vec![
-                outcome.policy.clone(),
-                whole(budget),
-                percent(outcome.mean_change_ratio),
-                percent(outcome.spread.change_ratio),
-                format!("{:.3}", outcome.mean_weighted_change_ratio),
-                percent(outcome.mean_freshness),
-                percent(outcome.spread.freshness),
-                percent(outcome.mean_weighted_freshness),
-                duration(outcome.seconds),
-            ];
-            if doubt {
-                row.extend(doubt_cells(outcome));
-            }
-            table.row(row);
-        }
-    }
-    table
+/// A row: the bound of a budget, or a policy.
+enum Line<'a> {
+    Bound(u64, Measures),
+    Tried(&'a Outcome),
 }
 
-fn bound_row(budget: u64, bound: &Measures, columns: usize) -> Vec<String> {
-    let mut row = vec![
-        "bound".to_owned(),
-        whole(budget),
-        percent(bound.change_ratio),
-        String::new(),
-        format!("{:.3}", bound.weighted_change_ratio),
-        percent(bound.freshness),
-        String::new(),
-        percent(bound.weighted_freshness),
+impl Line<'_> {
+    /// A cell that both have.
+    fn both(
+        &self,
+        bound: impl Fn(&Measures) -> String,
+        tried: impl Fn(&Outcome) -> String,
+    ) -> String {
+        match self {
+            Self::Bound(_, measures) => bound(measures),
+            Self::Tried(outcome) => tried(outcome),
+        }
+    }
+
+    /// A cell that only a policy has.
+    fn tried(&self, cell: impl Fn(&Outcome) -> String) -> String {
+        self.both(|_| String::new(), cell)
+    }
+}
+
+/// One row a policy and budget, the bound first.
+fn table(results: &[Tried]) -> Table {
+    let mut lines = Vec::new();
+    for of_budget in results.chunk_by(|a, b| a.outcome.budget == b.outcome.budget) {
+        let first = &of_budget[0];
+        lines.extend(
+            first
+                .bound
+                .map(|bound| Line::Bound(first.outcome.budget, bound)),
+        );
+        lines.extend(of_budget.iter().map(|tried| Line::Tried(&tried.outcome)));
+    }
+    let doubt = results.iter().any(|tried| tried.outcome.doubt.is_some());
+    let titles = [
+        "#unknown",
+        "#ChangeRatio from to",
+        "#by chance",
+        "#freshness from to",
     ];
-    row.resize(columns, String::new());
-    row
+    let weighted = |ratio: f64| format!("{ratio:.3}");
+    Table::of(&lines)
+        .column("policy", |line| {
+            line.both(|_| "bound".to_owned(), |it| it.policy.clone())
+        })
+        .column("#fetches a cycle", |line| match line {
+            Line::Bound(budget, _) => whole(*budget),
+            Line::Tried(it) => whole(it.budget),
+        })
+        .column("#ChangeRatio", |line| {
+            line.both(
+                |it| percent(it.change_ratio),
+                |it| percent(it.mean_change_ratio),
+            )
+        })
+        .column("#±", |line| {
+            line.tried(|it| percent(it.spread.change_ratio))
+        })
+        .column("#weighted", |line| {
+            line.both(
+                |it| weighted(it.weighted_change_ratio),
+                |it| weighted(it.mean_weighted_change_ratio),
+            )
+        })
+        .column("#freshness", |line| {
+            line.both(|it| percent(it.freshness), |it| percent(it.mean_freshness))
+        })
+        .column("#± ", |line| line.tried(|it| percent(it.spread.freshness)))
+        .column("#weighted ", |line| {
+            line.both(
+                |it| percent(it.weighted_freshness),
+                |it| percent(it.mean_weighted_freshness),
+            )
+        })
+        .column("#computing", |line| line.tried(|it| duration(it.seconds)))
+        .columns(doubt, titles, |line| match line {
+            Line::Bound(..) => [const { String::new() }; 4],
+            Line::Tried(it) => doubt_cells(it),
+        })
+        .table()
 }
 
 /// What unknown answers make unsure.
@@ -223,11 +245,10 @@ fn doubt_cells(outcome: &Outcome) -> [String; 4] {
     let Some(doubt) = outcome.doubt else {
         return ["0 %", "-", "-", "-"].map(str::to_owned);
     };
-    let weighted = doubt.change_ratio_weighted;
     [
         percent(doubt.unknown_share),
         between(doubt.change_ratio_low, doubt.change_ratio_high),
-        weighted.map_or_else(|| "-".to_owned(), percent),
+        or_dash(doubt.change_ratio_weighted, percent),
         between(doubt.freshness_low, doubt.freshness_high),
     ]
 }

@@ -1,7 +1,7 @@
 //! The paper's figures 2 to 9, drawn from what was measured.
 
+use crate::figure::{Axis, Figure, Mark, Series};
 use turnstone_lab::backtest::discovery::{FIGURE_PERIODS, OVERLAP_BINS, Report, Summary};
-use turnstone_lab::figure::{Axis, Figure, Mark, Series};
 
 /// The histogram's last bar holds all covers of at least this size.
 const COVER_SIZES_MAX: usize = 30;
@@ -205,7 +205,7 @@ fn overlaps(summary: &Summary) -> Option<Figure> {
             "Pairs of old pages by Jaccard coefficient, mean over sites and snapshots: nothing \
                   in common, then up to each tenth."
                 .to_owned(),
-        x: Axis::linear("Jaccard coefficient").from_to(-step / 2.0, 1.0 + step / 2.0),
+        x: Axis::linear("Jaccard coefficient").within(-step / 2.0, 1.0 + step / 2.0),
         y: Axis::share("pairs"),
         series: vec![Series::line("pairs", bars.collect()).drawn_as(Mark::Bars)],
     })

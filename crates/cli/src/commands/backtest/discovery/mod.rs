@@ -5,14 +5,14 @@ mod folds;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use turnstone_lab::backtest::discovery::{Limit, Options, Report, Row};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 use turnstone_policy::discovery::Target;
 
 use super::shown::{Pictures, Shown};
-use super::unknown::between;
+use super::unknown::{between, or_dash};
 use super::{ask, specs};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -147,50 +147,36 @@ fn more(report: &Report) -> String {
 
 /// The table of some rows.
 fn rows_table(rows: &[Row]) -> Table {
-    let mut titles = vec![
-        "policy",
-        "#recrawl every",
-        "#budget",
-        "#depth",
-        "#overhead mean",
-        "#overhead pooled",
-        "#coverage",
-        "#coverage mean",
-        "#of all new",
-        "#overhead of all",
-        "#with idle rounds",
-        "#guesses",
-        "#hits",
-    ];
     let doubt = rows.iter().any(|row| row.unknown > 0);
-    if doubt {
-        titles.extend(["#unknown", "#overhead from to", "#coverage up to"]);
-    }
-    let mut table = Table::new(&titles);
-    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-    for row in rows {
-        let every = row.recrawl_every.map(|every| every.to_string());
-        let unknown = doubt.then(|| doubt_cells(row));
-        let mut cells = vec![
-            row.policy.clone(),
-            every.unwrap_or_else(|| "all these".to_owned()),
-            whole(row.budget),
-            row.depth
-                .map_or_else(|| "-".to_owned(), |d| format!("{d:.2}")),
-            share(row.overhead_mean),
-            share(row.overhead_pooled),
-            share(row.coverage),
-            share(row.coverage_mean),
-            share(row.coverage_all),
-            share(row.overhead_all),
-            share(row.overhead_idle),
-            whole(row.guesses),
-            whole(row.guess_hits),
-        ];
-        cells.extend(unknown.into_iter().flatten());
-        table.row(cells);
-    }
-    table
+    Table::of(rows)
+        .column("policy", |row| row.policy.clone())
+        .column("#recrawl every", |row| {
+            let every = row.recrawl_every.map(|every| every.to_string());
+            every.unwrap_or_else(|| "all these".to_owned())
+        })
+        .column("#budget", |row| whole(row.budget))
+        .column("#depth", |row| {
+            or_dash(row.depth, |depth| format!("{depth:.2}"))
+        })
+        .column("#overhead mean", |row| or_dash(row.overhead_mean, percent))
+        .column("#overhead pooled", |row| {
+            or_dash(row.overhead_pooled, percent)
+        })
+        .column("#coverage", |row| or_dash(row.coverage, percent))
+        .column("#coverage mean", |row| or_dash(row.coverage_mean, percent))
+        .column("#of all new", |row| or_dash(row.coverage_all, percent))
+        .column("#overhead of all", |row| or_dash(row.overhead_all, percent))
+        .column("#with idle rounds", |row| {
+            or_dash(row.overhead_idle, percent)
+        })
+        .column("#guesses", |row| whole(row.guesses))
+        .column("#hits", |row| whole(row.guess_hits))
+        .columns(
+            doubt,
+            ["#unknown", "#overhead from to", "#coverage up to"],
+            doubt_cells,
+        )
+        .table()
 }
 
 /// What unknown answers make unsure.
@@ -198,12 +184,11 @@ fn doubt_cells(row: &Row) -> [String; 3] {
     let Some(doubt) = row.doubt else {
         return ["0 %", "-", "-"].map(str::to_owned);
     };
-    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
     let overhead = doubt.overhead_low.zip(doubt.overhead_high);
     [
-        share(doubt.unknown_share),
-        overhead.map_or_else(|| "-".to_owned(), |(low, high)| between(low, high)),
-        share(doubt.coverage_high),
+        or_dash(doubt.unknown_share, percent),
+        or_dash(overhead, |(low, high)| between(low, high)),
+        or_dash(doubt.coverage_high, percent),
     ]
 }
 
@@ -223,18 +208,11 @@ fn counts(cases: usize, new: u64, orphans: u64) -> String {
 }
 
 fn limits_table(limits: &[Limit]) -> Table {
-    let mut table = Table::new(&[
-        "history limit, recrawl every",
-        "#coverage",
-        "#coverage mean",
-    ]);
-    let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-    for limit in limits {
-        table.row([
-            limit.recrawl_every.to_string(),
-            share(limit.coverage),
-            share(limit.coverage_mean),
-        ]);
-    }
-    table
+    Table::of(limits)
+        .column("history limit, recrawl every", |it| {
+            it.recrawl_every.to_string()
+        })
+        .column("#coverage", |it| or_dash(it.coverage, percent))
+        .column("#coverage mean", |it| or_dash(it.coverage_mean, percent))
+        .table()
 }

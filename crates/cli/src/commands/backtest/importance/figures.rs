@@ -4,8 +4,8 @@
 //! 6: error against the change rate, by window size and by window type, where several rates were
 //! tried. Figure 5: measures kept per page, where windows were compared.
 
+use crate::figure::{Axis, Figure, Mark, Series};
 use turnstone_lab::backtest::importance::{OFF_LINE, Outcome, Point, Run};
-use turnstone_lab::figure::{Axis, Figure, Mark, Series};
 use turnstone_policy::Spec;
 
 /// Everything there is to draw; the main figure first.

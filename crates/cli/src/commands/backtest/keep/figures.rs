@@ -1,7 +1,7 @@
 //! Freshness over the year, and how it and the finding of new pages compare.
 
+use crate::figure::{Axis, Figure, Mark, Series};
 use turnstone_lab::backtest::keep::{Day, Outcome};
-use turnstone_lab::figure::{Axis, Figure, Mark, Series};
 
 /// How many days each point of a curve stands for.
 const WEEK: usize = 7;

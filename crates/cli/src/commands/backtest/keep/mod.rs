@@ -4,11 +4,11 @@ mod figures;
 
 use std::path::PathBuf;
 
+use crate::table::Table;
 use clap::{Args, ValueEnum};
 use turnstone_frontier::Split;
-use turnstone_lab::backtest::keep::{Announced, Options, Outcome, Report, Total, Written};
+use turnstone_lab::backtest::keep::{Announced, Options, Outcome, Report, Rules, SiteTotal, Total};
 use turnstone_lab::number::{duration, percent, whole};
-use turnstone_lab::table::Table;
 
 use super::shown::{Pictures, Shown};
 use super::{By, Half, ask, specs};
@@ -73,10 +73,17 @@ impl Keep {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let specs = specs::<Options>(&self.policies)?;
         let options = Options {
-            days: self.days,
-            round_days: if self.rounds == Every::Daily { 1 } else { 7 },
-            budget: share(self.budget)?,
-            hints: self.hints.map(announced).transpose()?,
+            rules: Rules {
+                days: self.days,
+                round_days: if self.rounds == Every::Daily { 1 } else { 7 },
+                share: share(&self.budget)?,
+                hints: match &self.hints {
+                    Some(hints) => announced(hints)?,
+                    None => Announced::default(),
+                },
+            },
+            budget: self.budget,
+            hints: self.hints,
             compare: self.compare.into(),
             half: self.half.map(Into::into),
             seed: self.seed,
@@ -106,7 +113,7 @@ fn setting(report: &Report, rounds: Every) -> String {
         report.days,
         report.too_short.len(),
         whole(report.pages as u64),
-        report.budget.text,
+        report.budget,
         if rounds == Every::Daily {
             "daily"
         } else {
@@ -132,28 +139,27 @@ fn more(outcomes: &[Outcome], by_site: bool) -> String {
 }
 
 /// A share of a full recrawl.
-fn share(text: String) -> Result<Written<f64>, Usage> {
-    let means = units::part(&text).map_err(|error| Usage::of("--budget", error))?;
-    if means > 0.0 {
-        Ok(Written { text, means })
+fn share(text: &str) -> Result<f64, Usage> {
+    let share = units::part(text).map_err(|error| Usage::of("--budget", error))?;
+    if share > 0.0 {
+        Ok(share)
     } else {
         Err(Usage::of("--budget", "must be above 0"))
     }
 }
 
 /// What sites announce.
-fn announced(text: String) -> Result<Written<Announced>, Usage> {
-    let (changes, false_ones) = text.split_once(',').unwrap_or((&text, "0%"));
+fn announced(text: &str) -> Result<Announced, Usage> {
+    let (changes, false_ones) = text.split_once(',').unwrap_or((text, "0%"));
     let read = units::part(changes).ok().zip(units::part(false_ones).ok());
     let (changes, false_daily) = read.ok_or_else(|| {
         let what = format!("'{text}': give two shares up to 100%, as 80%,0.1%");
         Usage::of("--hints", what)
     })?;
-    let means = Announced {
+    Ok(Announced {
         changes,
         false_daily,
-    };
-    Ok(Written { text, means })
+    })
 }
 
 /// A median in words.
@@ -161,89 +167,55 @@ fn days(median: Option<u32>) -> String {
     median.map_or_else(|| "never".to_owned(), |days| format!("{days} d"))
 }
 
-fn row(kept: &str, outcome: &Outcome, total: &Total) -> [String; 10] {
-    [
-        kept.to_owned(),
-        outcome.policy.clone(),
-        percent(total.freshness),
-        percent(total.weighted_freshness),
-        percent(total.stored_freshness),
-        percent(total.found_share),
-        days(total.median_delay),
-        percent(total.known_share),
-        whole(total.requests),
-        duration(outcome.seconds),
-    ]
-}
-
 /// One row a policy: all sites as one crawl, then each alone.
 fn table(outcomes: &[Outcome]) -> Table {
-    let mut table = Table::new(&[
-        "kept",
-        "policy",
-        "#freshness",
-        "#weighted",
-        "#of copies",
-        "#new pages found",
-        "#median delay",
-        "#known",
-        "#requests",
-        "#computing",
-    ]);
-    for outcome in outcomes {
-        table.row(row("together", outcome, &outcome.together));
-    }
-    for outcome in outcomes {
-        table.row(row("each alone", outcome, &outcome.alone_total));
-    }
-    table
+    let together = outcomes.iter().map(|it| ("together", it, &it.together));
+    let alone = outcomes
+        .iter()
+        .map(|it| ("each alone", it, &it.alone_total));
+    let rows: Vec<(&str, &Outcome, &Total)> = together.chain(alone).collect();
+    Table::of(&rows)
+        .column("kept", |(kept, ..)| (*kept).to_owned())
+        .column("policy", |(_, it, _)| it.policy.clone())
+        .column("#freshness", |(.., of)| percent(of.freshness))
+        .column("#weighted", |(.., of)| percent(of.weighted_freshness))
+        .column("#of copies", |(.., of)| percent(of.stored_freshness))
+        .column("#new pages found", |(.., of)| percent(of.found_share))
+        .column("#median delay", |(.., of)| days(of.median_delay))
+        .column("#known", |(.., of)| percent(of.known_share))
+        .column("#requests", |(.., of)| whole(of.requests))
+        .column("#computing", |(_, it, _)| duration(it.seconds))
+        .table()
 }
 
 fn split_table(split: &Split) -> Table {
-    let mut table = Table::new(&[
-        "arm",
-        "#requests",
-        "#gain",
-        "#gain per request lately",
-        "#floor",
-    ]);
-    for arm in &split.arms {
-        table.row([
-            arm.arm.to_string(),
-            whole(arm.spent),
-            format!("{:.0}", arm.gain),
-            format!("{:.3}", arm.gain_per_request),
-            percent(arm.floor),
-        ]);
-    }
-    table
+    Table::of(&split.arms)
+        .column("arm", |it| it.arm.to_string())
+        .column("#requests", |it| whole(it.spent))
+        .column("#gain", |it| format!("{:.0}", it.gain))
+        .column("#gain per request lately", |it| {
+            format!("{:.3}", it.gain_per_request)
+        })
+        .column("#floor", |it| percent(it.floor))
+        .table()
 }
 
 fn site_table(outcomes: &[Outcome]) -> Table {
-    let mut table = Table::new(&[
-        "site",
-        "policy",
-        "#freshness",
-        "#new pages",
-        "#found",
-        "#median delay",
-        "#requests",
-    ]);
     let sites = outcomes.first().map_or(0, |outcome| outcome.alone.len());
-    for site in 0..sites {
-        for outcome in outcomes {
-            let of_site = &outcome.alone[site];
-            let total = &of_site.measures;
-            table.row([
-                of_site.site.clone(),
-                outcome.policy.clone(),
-                percent(total.freshness),
-                whole(total.new_pages),
-                percent(total.found_share),
-                days(total.median_delay),
-                whole(total.requests),
-            ]);
-        }
-    }
-    table
+    let rows: Vec<(&str, &SiteTotal)> = (0..sites)
+        .flat_map(|site| {
+            outcomes
+                .iter()
+                .map(move |it| (it.policy.as_str(), &it.alone[site]))
+        })
+        .collect();
+    Table::of(&rows)
+        .column("site", |(_, of)| of.site.clone())
+        .column("policy", |(policy, _)| (*policy).to_owned())
+        .column("#freshness", |(_, of)| percent(of.measures.freshness))
+        .column("#new pages", |(_, of)| whole(of.measures.new_pages))
+        .column("#found", |(_, of)| percent(of.measures.found_share))
+        .column("#median delay", |(_, of)| days(of.measures.median_delay))
+        .column("#requests", |(_, of)| whole(of.measures.requests))
+        .table()
 }

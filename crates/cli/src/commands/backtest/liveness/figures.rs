@@ -1,8 +1,8 @@
 //! The paper's figures: cost curves (2 to 6), and how alive pages differ from gone ones (1).
 
+use crate::figure::{Axis, Figure, Series};
 use turnstone_frontier::PageId;
 use turnstone_lab::backtest::liveness::{Outcome, Report, paper};
-use turnstone_lab::figure::{Axis, Figure, Series};
 use turnstone_lab::web::OldWeb;
 use turnstone_linkgraph::rank::{InLinks, PageRank, Teleport};
 

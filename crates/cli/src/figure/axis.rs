@@ -1,10 +1,10 @@
 //! Axes: what they are called, how numbers fall on them, and where the ticks go.
 
-use crate::number;
+use turnstone_lab::number;
 
 /// How numbers are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub(crate) enum Scale {
     /// Equal steps are equally long.
     Linear,
     /// Equal factors are equally long. Numbers that are not positive are left out.
@@ -13,22 +13,22 @@ pub enum Scale {
 
 /// One axis of a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// What it measures.
-    pub label: String,
+    pub(crate) label: String,
     /// How.
-    pub scale: Scale,
+    pub(crate) scale: Scale,
     /// The least and largest number, where the data should not decide.
-    pub range: Option<(f64, f64)>,
+    pub(crate) range: Option<(f64, f64)>,
     /// Numbers are shares, shown as per cent.
-    pub percent: bool,
+    pub(crate) percent: bool,
     /// Numbers count things that stand side by side: ticks are whole.
-    pub counts: bool,
+    pub(crate) counts: bool,
 }
 
 impl Axis {
     /// An axis with equal steps.
-    pub fn linear(label: impl Into<String>) -> Self {
+    pub(crate) fn linear(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
             scale: Scale::Linear,
@@ -39,15 +39,15 @@ impl Axis {
     }
 
     /// So many things side by side, the first at 1.
-    pub fn side_by_side(label: impl Into<String>, count: usize) -> Self {
+    pub(crate) fn side_by_side(label: impl Into<String>, count: usize) -> Self {
         Self {
             counts: true,
-            ..Self::linear(label).from_to(0.5, count.max(1) as f64 + 0.5)
+            ..Self::linear(label).within(0.5, count.max(1) as f64 + 0.5)
         }
     }
 
     /// An axis with equal factors.
-    pub fn log(label: impl Into<String>) -> Self {
+    pub(crate) fn log(label: impl Into<String>) -> Self {
         Self {
             scale: Scale::Log,
             ..Self::linear(label)
@@ -55,7 +55,7 @@ impl Axis {
     }
 
     /// From 0 to 100 %.
-    pub fn share(label: impl Into<String>) -> Self {
+    pub(crate) fn share(label: impl Into<String>) -> Self {
         Self {
             range: Some((0.0, 1.0)),
             percent: true,
@@ -65,7 +65,7 @@ impl Axis {
 
     /// The same, from one number to another.
     #[must_use]
-    pub fn from_to(mut self, least: f64, largest: f64) -> Self {
+    pub(crate) fn within(mut self, least: f64, largest: f64) -> Self {
         self.range = Some((least, largest));
         self
     }

@@ -10,7 +10,7 @@ use crate::table::Table;
 
 /// One part of a report.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub(crate) enum Part {
     /// A heading.
     Heading(String),
     /// A paragraph.
@@ -25,13 +25,13 @@ pub enum Part {
 
 /// A page.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// Its title.
-    pub title: String,
+    pub(crate) title: String,
     /// The question it answers, in words.
-    pub question: String,
+    pub(crate) question: String,
     /// What follows.
-    pub parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
 }
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;\
@@ -46,7 +46,7 @@ th,td{border-color:#3a3a3a}pre{background:#242424}}";
 
 impl Report {
     /// The page as one HTML document.
-    pub fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         let page = html! {
             (DOCTYPE)
             html lang="en" {

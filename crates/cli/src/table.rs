@@ -16,15 +16,66 @@ pub struct Column {
     pub numbers: bool,
 }
 
-impl Table {
-    /// A table with these columns; a title that begins with `#` is a column of numbers.
-    pub fn new(titles: &[&str]) -> Self {
-        let column = |title: &&str| Column {
+/// A table on its way: a row for each of some items, column by column.
+#[derive(Debug)]
+pub struct Columns<'a, T> {
+    items: &'a [T],
+    table: Table,
+}
+
+impl<T> Columns<'_, T> {
+    /// Adds a column: its title, and what it shows of an item.
+    #[must_use]
+    pub fn column(self, title: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.columns(true, [title], |item| [cell(item)])
+    }
+
+    /// Adds some columns, if they are wanted.
+    #[must_use]
+    pub fn columns<const N: usize>(
+        mut self,
+        wanted: bool,
+        titles: [&str; N],
+        cells: impl Fn(&T) -> [String; N],
+    ) -> Self {
+        if wanted {
+            self.table.columns.extend(titles.map(Column::new));
+            for (item, row) in self.items.iter().zip(&mut self.table.rows) {
+                row.extend(cells(item));
+            }
+        }
+        self
+    }
+
+    /// The table.
+    pub fn table(self) -> Table {
+        self.table
+    }
+}
+
+impl Column {
+    fn new(title: &str) -> Self {
+        Self {
             title: title.trim_start_matches('#').to_owned(),
             numbers: title.starts_with('#'),
+        }
+    }
+}
+
+impl Table {
+    /// A table with a row for each of some items; a title that begins with `#` is a column of numbers.
+    pub fn of<T>(items: &[T]) -> Columns<'_, T> {
+        let table = Self {
+            columns: Vec::new(),
+            rows: vec![Vec::new(); items.len()],
         };
+        Columns { items, table }
+    }
+
+    /// A table with these columns; a title that begins with `#` is a column of numbers.
+    pub fn new(titles: &[&str]) -> Self {
         Self {
-            columns: titles.iter().map(column).collect(),
+            columns: titles.iter().map(|title| Column::new(title)).collect(),
             rows: Vec::new(),
         }
     }

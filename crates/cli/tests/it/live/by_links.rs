@@ -1,22 +1,18 @@
 //! A replay in which pages become known by their links, as in a live crawl.
 //!
-//! [`replay`](crate::replay) announces a whole web at once and calls pages by their numbers in the
-//! graph. Here a page is announced when a link to it is first seen, and numbered in that order: the
-//! scheduler is told exactly what a live crawl of the same graph tells it, one request at a time with
-//! politeness off. So the two must decide alike, and a test holds them to it.
-//!
-//! Cost: that of the scheduler and the policy; 8 bytes a page and 4 a link that was seen.
+//! The lab's own replay announces a whole graph at once and calls pages by their numbers in it. Here a
+//! page is announced when a link to it is first seen, and numbered in that order: the scheduler is told
+//! exactly what a live crawl of the same graph tells it, one request at a time. So the two must decide alike.
 
 use std::collections::VecDeque;
 
 use turnstone_frontier::{Change, HostId, Links, PageId, Policy, Scheduler};
+use turnstone_lab::driver::{Answer, Answers, Driver, Newcomer};
 use turnstone_linkgraph::LinkGraph;
-
-use crate::driver::{Answer, Answers, Driver, Newcomer};
 
 /// A crawl that finds its web link by link.
 #[derive(Debug)]
-pub struct Explore<'a, P> {
+pub(crate) struct Explore<'a, P> {
     driver: Driver<P>,
     known: Known<'a>,
 }
@@ -86,7 +82,7 @@ impl Links for Known<'_> {
 
 impl<'a, P: Policy> Explore<'a, P> {
     /// Begins at seeds, which become the first pages in their order.
-    pub fn start(graph: &'a LinkGraph, seeds: &[PageId], policy: P) -> Self {
+    pub(crate) fn start(graph: &'a LinkGraph, seeds: &[PageId], policy: P) -> Self {
         let mut known = Known {
             graph,
             pages: Vec::new(),
@@ -104,18 +100,18 @@ impl<'a, P: Policy> Explore<'a, P> {
     }
 
     /// Fetches one more page. Returns its number in the graph; none when nothing is left.
-    pub fn step(&mut self) -> Option<PageId> {
+    pub(crate) fn step(&mut self) -> Option<PageId> {
         let page = self.driver.step(&mut self.known)?;
         Some(self.known.pages[page.index()])
     }
 
     /// The scheduler and its policy, to be looked at.
-    pub fn scheduler(&self) -> &Scheduler<P> {
+    pub(crate) fn scheduler(&self) -> &Scheduler<P> {
         self.driver.scheduler()
     }
 
     /// How many pages were fetched at least once.
-    pub fn stored_count(&self) -> usize {
+    pub(crate) fn stored_count(&self) -> usize {
         self.known.links.iter().flatten().count()
     }
 }

@@ -11,11 +11,11 @@
 mod axis;
 mod svg;
 
-pub use axis::{Axis, Scale};
+pub(crate) use axis::Axis;
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// A line through the points.
     Line,
     /// A line that keeps its height until the next point.
@@ -28,20 +28,20 @@ pub enum Mark {
 
 /// One named set of points.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub(crate) struct Series {
     /// What it is called beside the line.
-    pub name: String,
+    pub(crate) name: String,
     /// The points, by ascending x for lines. Points that are not numbers are left out.
-    pub points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<(f64, f64)>,
     /// How it is drawn.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
     /// Drawn in grey and thin: a bound or a baseline.
-    pub muted: bool,
+    pub(crate) muted: bool,
 }
 
 impl Series {
     /// A line through some points.
-    pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+    pub(crate) fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self {
             name: name.into(),
             points,
@@ -52,14 +52,14 @@ impl Series {
 
     /// The same points, drawn otherwise.
     #[must_use]
-    pub fn drawn_as(mut self, mark: Mark) -> Self {
+    pub(crate) fn drawn_as(mut self, mark: Mark) -> Self {
         self.mark = mark;
         self
     }
 
     /// The same, as a bound or baseline.
     #[must_use]
-    pub fn muted(mut self) -> Self {
+    pub(crate) fn muted(mut self) -> Self {
         self.muted = true;
         self
     }
@@ -67,22 +67,22 @@ impl Series {
 
 /// A picture with a title, two axes and some series.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// What it shows, in a few words.
-    pub title: String,
+    pub(crate) title: String,
     /// What to read from it, in a sentence.
-    pub caption: String,
+    pub(crate) caption: String,
     /// Left to right.
-    pub x: Axis,
+    pub(crate) x: Axis,
     /// Bottom to top.
-    pub y: Axis,
+    pub(crate) y: Axis,
     /// What is drawn, first on top.
-    pub series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
 }
 
 impl Figure {
     /// The figure as one SVG document.
-    pub fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         svg::draw(self)
     }
 }
