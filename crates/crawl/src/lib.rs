@@ -22,6 +22,7 @@
 //! | `hints` | what sitemaps and feeds say of stored pages |
 //! | `page` | what a task makes of an answer |
 //! | [`stored`] | the same for answers that another crawler stored |
+//! | [`old_crawl`] | what such a fetch means for its page |
 //! | `verdict` | what an answer means for the page and its host |
 //! | `robots` | whether a page may be asked for |
 //! | `survey`, `probe` | whether a page is still there |
@@ -39,6 +40,7 @@ mod hints;
 mod keeper;
 mod lent;
 mod mood;
+pub mod old_crawl;
 mod orders;
 mod pace;
 pub mod page;

@@ -17,7 +17,7 @@ use turnstone_fetch::Client;
 use turnstone_fetch::urls::surt;
 use turnstone_frontier::{Coverage, Policy, Tick};
 use turnstone_ledger::{Ledger, STOP_NOTE, SliceNote, Stop};
-use turnstone_pagestore::{Capture, PageState, Position, StoreError, Tally, warc};
+use turnstone_pagestore::{Archived, PageState, Position, StoreError, Tally, warc};
 
 use crate::archive::Archivist;
 use crate::asker::{AskError, Asker, AskerParts};
@@ -359,7 +359,11 @@ impl<P: Policy> Crawl<P> {
     }
 
     /// Appends a capture to the WARC files. A full disk stops the crawl until there is room.
-    async fn archive(&mut self, capture: &warc::Capture, key: &str) -> Result<Capture, CrawlError> {
+    async fn archive(
+        &mut self,
+        capture: &warc::Capture,
+        key: &str,
+    ) -> Result<Archived, CrawlError> {
         loop {
             let Some(archive) = &mut self.archive else {
                 unreachable!("captures are made only for an archive");
@@ -367,7 +371,7 @@ impl<P: Policy> Crawl<P> {
             match archive.append(capture, key) {
                 Ok(at) => {
                     let ends = archive.ends();
-                    return Ok(Capture {
+                    return Ok(Archived {
                         file: at.file,
                         offset: at.offset,
                         length: at.length,

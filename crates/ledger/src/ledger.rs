@@ -13,8 +13,7 @@ use turnstone_frontier::{
     Chance, Coverage, HostId, Next, PageId, Policy, Rank, Save as _, Scheduler, Tick,
 };
 use turnstone_pagestore::{
-    Entry, Facts, Fold, Index, Links, NewPage, Outcome, Position, Settled, Store, StoreError,
-    Written,
+    Entry, Facts, Fold, Index, Links, NewPage, Position, Settled, Store, StoreError, Written,
 };
 use turnstone_urls::Url;
 use turnstone_urls::traps::OverBudget;
@@ -24,6 +23,7 @@ use crate::replay::Replay;
 use crate::scope::Flips;
 use crate::spending::Spending;
 use crate::state::{State, Told};
+use crate::telling;
 use crate::terms::Terms;
 use crate::troubles::Troubles;
 use crate::view::View;
@@ -230,19 +230,12 @@ impl<P: Policy> Ledger<P> {
         if let Some(chance) = self.chances.remove(&page) {
             facts.chance = chance.to_units();
         }
-        facts.again = self.store.index().is_stored(page);
         if facts.requests > 0 {
             // Still as it was handed out: the policy has not been told yet.
             let number = self.state.view.inner(page);
             facts.arm = number.and_then(|number| self.state.scheduler.arm(number));
         }
-        let outcome = Outcome {
-            page,
-            settled,
-            links: Links::Ids(links),
-            before: self.store.index().outcome_at(page).unwrap_or_default(),
-            facts,
-        };
+        let outcome = telling::outcome(&self.store, page, settled, links, facts);
         let at = self.store.settle(tick, outcome.clone());
         self.applied(at, tick, &Entry::Outcome(outcome));
     }
@@ -262,7 +255,7 @@ impl<P: Policy> Ledger<P> {
 
     /// Writes something down for those who look at the crawl later.
     pub fn note(&mut self, tick: Tick, kind: &str, bytes: &[u8]) {
-        self.store.append(tick, &Entry::Note { kind, bytes });
+        telling::note(&mut self.store, tick, kind, bytes);
     }
 
     /// Whether the pattern of a URL has budget left; else why not.

@@ -30,6 +30,7 @@ mod seeds;
 mod slice;
 mod spending;
 mod state;
+pub mod telling;
 mod terms;
 mod troubles;
 mod view;

@@ -8,7 +8,7 @@
 use turnstone_frontier::PageId;
 
 use crate::error::StoreError;
-use crate::facts::{Capture, Facts};
+use crate::facts::{Archived, Facts};
 use crate::journal::Position;
 use crate::outcome::Settled;
 use crate::store::Store;
@@ -31,7 +31,7 @@ impl Store {
     }
 
     /// Where the body of a copy is in the WARC files; nothing if it is not there.
-    pub fn body_of(&self, copy: &Facts) -> Result<Option<Capture>, StoreError> {
+    pub fn body_of(&self, copy: &Facts) -> Result<Option<Archived>, StoreError> {
         if copy.duplicate_of.is_none() && copy.capture.is_some() {
             return Ok(copy.capture);
         }

@@ -9,7 +9,7 @@ use crate::bytes::{Cursor, Malformed, Put as _};
 
 /// Where a response is in the WARC files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capture {
+pub struct Archived {
     /// The number of the file.
     pub file: u32,
     /// Where its record begins.
@@ -56,7 +56,7 @@ pub struct Facts {
     /// Date of the last change, as received.
     pub last_modified: Vec<u8>,
     /// Where it is stored.
-    pub capture: Option<Capture>,
+    pub capture: Option<Archived>,
     /// Whether its visible text had never been fetched before.
     pub novel: bool,
     /// The page that had the same body before.
@@ -120,22 +120,21 @@ impl Facts {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// Whether a fetch that brought a page is hearsay, with or without the mark, which releases before
-    /// journal version 4 did not have. They imported lists and graphs under a class of their own; of an index
+    /// Whether a fetch that brought a page is hearsay without the mark of it, which releases before journal
+    /// version 4 did not have. They imported lists and graphs under a class of their own; of an index
     /// they knew a digest and nothing else; of a history the snapshot, and no digest. In doubt (the body of an
     /// imported record was empty and no text) nothing is proven of the page, and it is asked for.
-    pub(crate) fn is_hearsay(&self, page: PageId) -> bool {
+    pub(crate) fn is_unmarked_hearsay(&self, page: PageId) -> bool {
         let nothing_read = self.simhash == 0 && self.words == 0 && self.body_bytes == 0;
         let elsewhere = self.duplicate_of.is_some_and(|of| of != page);
-        self.hearsay
-            || self.requests == 0
-                && match self.digest {
-                    _ if self.class == Self::IMPORTED => true,
-                    Some(digest) => {
-                        nothing_read && !elsewhere && self.text_hash == Self::hash_of_digest(digest)
-                    }
-                    None => self.status == 200 && self.detail.contains(", snapshot "),
+        self.requests == 0
+            && match self.digest {
+                _ if self.class == Self::IMPORTED => true,
+                Some(digest) => {
+                    nothing_read && !elsewhere && self.text_hash == Self::hash_of_digest(digest)
                 }
+                None => self.status == 200 && self.detail.contains(", snapshot "),
+            }
     }
 
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -210,7 +209,7 @@ impl Facts {
                 14 => facts.last_modified = cursor.bytes()?.to_owned(),
                 15 => {
                     let mut inner = Cursor::new(cursor.bytes()?);
-                    facts.capture = Some(Capture {
+                    facts.capture = Some(Archived {
                         file: inner.small()?,
                         offset: inner.number()?,
                         length: inner.number()?,

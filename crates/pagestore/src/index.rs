@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use turnstone_frontier::{Fault, HostId, PageId, Tick};
 
 use crate::entry::{Entry, Hint};
-use crate::facts::Capture;
+use crate::facts::Archived;
 use crate::journal::Position;
 use crate::keys::{Key, KeyTable};
 use crate::outcome::Settled;
@@ -119,7 +119,7 @@ pub struct Index {
     /// Of them, those out of scope.
     stored_outside: u64,
     copied: u64,
-    capture: Option<Capture>,
+    capture: Option<Archived>,
     sessions: Vec<Session>,
     latest: Tick,
     tally: Tally,
@@ -524,7 +524,7 @@ impl Index {
     }
 
     /// The last capture that was acknowledged: where the WARC files and the index end.
-    pub fn capture(&self) -> Option<Capture> {
+    pub fn capture(&self) -> Option<Archived> {
         self.capture
     }
 

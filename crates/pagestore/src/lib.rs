@@ -44,7 +44,7 @@ pub use digests::{Digests, FirstCapture};
 pub use disk::{Disk, RealDisk};
 pub use entry::{Entry, Hint};
 pub use error::StoreError;
-pub use facts::{Capture, Facts, Mood};
+pub use facts::{Archived, Facts, Mood};
 pub use fold::{Each, Fold, Onward, Written};
 pub use index::{Index, PlanAt, Session};
 pub use joined::{Joined, shard_folders};

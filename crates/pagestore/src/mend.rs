@@ -17,7 +17,7 @@ use turnstone_frontier::Tick;
 use crate::checkpoint;
 use crate::entry::Entry;
 use crate::error::StoreError;
-use crate::facts::Capture;
+use crate::facts::Archived;
 use crate::journal::{Access, Journal, Position};
 use crate::lock::Lock;
 use crate::store::Store;
@@ -103,7 +103,7 @@ impl Store {
     }
 }
 
-fn is_whole(folder: &Path, archive: &Settings, capture: Capture) -> bool {
+fn is_whole(folder: &Path, archive: &Settings, capture: Archived) -> bool {
     let closed = folder.join(archive.file_name(capture.file));
     let open = folder.join(format!("{}.open", archive.file_name(capture.file)));
     let path = if closed.exists() { closed } else { open };

@@ -85,6 +85,12 @@ const SETTLED: [Settled; 7] = [
 const MOVED: u8 = SETTLED.len() as u8;
 
 impl<'a> Outcome<'a> {
+    /// Whether it brought a page that nobody here read; as releases told it that had no mark for it, too.
+    pub(crate) fn is_hearsay(&self) -> bool {
+        let fetched = matches!(self.settled, Settled::Fetched(_));
+        self.facts.hearsay || fetched && self.facts.is_unmarked_hearsay(self.page)
+    }
+
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         out.put_number(u64::from(self.page.0));
         match &self.settled {
@@ -106,17 +112,18 @@ impl<'a> Outcome<'a> {
         let settled = read_settled(from)?;
         let before = Position(from.number()?);
         let mut inner = Cursor::new(from.bytes()?);
-        let mut facts = Facts::read(&mut inner)?;
+        let facts = Facts::read(&mut inner)?;
         inner.end()?;
-        facts.hearsay = matches!(settled, Settled::Fetched(_)) && facts.is_hearsay(page);
         let links = checked_links(from.take(from.left())?)?;
-        Ok(Self {
+        let mut outcome = Self {
             page,
             settled,
             links,
             before,
             facts,
-        })
+        };
+        outcome.facts.hearsay = outcome.is_hearsay();
+        Ok(outcome)
     }
 }
 

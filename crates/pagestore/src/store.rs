@@ -317,10 +317,7 @@ impl Store {
     /// Settles a page.
     pub fn settle(&mut self, tick: Tick, mut outcome: Outcome<'_>) -> Position {
         outcome.before = self.index.outcome_at(outcome.page).unwrap_or_default();
-        // As it will be read.
-        if let Settled::Fetched(_) = outcome.settled {
-            outcome.facts.hearsay = outcome.facts.is_hearsay(outcome.page);
-        }
+        outcome.facts.hearsay = outcome.is_hearsay();
         let stored = stored_body(&self.index, &outcome);
         let at = self.append(tick, &Entry::Outcome(outcome));
         if let Some((digest, first)) = stored {

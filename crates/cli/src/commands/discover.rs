@@ -71,7 +71,7 @@ impl Discover {
         };
         let answered = ask(order, Asked::make)?;
         let store = Store::look(&self.directory)?;
-        let mut found = Found::new(before.index());
+        let mut found = Discovered::new(before.index());
         let mut news = News::since(&store, answered.began, output);
         store.fold(&mut (Onward(answered.began, &mut found), &mut news))?;
         let overhead = (found.new > 0).then(|| found.asked as f64 / found.new as f64);
@@ -131,7 +131,7 @@ impl Discover {
 }
 
 /// What a round found: every page that was not stored before is new. A fold of what it wrote.
-struct Found<'a> {
+struct Discovered<'a> {
     /// The index before the round.
     before: &'a Index,
     requests: u64,
@@ -149,7 +149,7 @@ struct Found<'a> {
     through: BTreeMap<PageId, PageId>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Discovered<'a> {
     fn new(before: &'a Index) -> Self {
         Self {
             before,
@@ -164,7 +164,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl<E> Fold<E> for Found<'_> {
+impl<E> Fold<E> for Discovered<'_> {
     fn see(&mut self, _: Written, entry: &Entry<'_>) -> Result<(), E> {
         let Entry::Outcome(outcome) = entry else {
             return Ok(());

@@ -121,7 +121,7 @@ impl Refresh {
         let answered = ask(order, Asked::make)?;
         let store = Rc::new(Store::look(&self.directory)?);
         let began = answered.began;
-        let mut found = Found::new(&self, &store);
+        let mut found = Refreshed::new(&self, &store);
         let mut looks = Looks::default();
         let mut news = News::since(&store, began, output);
         let round = Onward(began, (&mut found, &mut looks));
@@ -171,7 +171,7 @@ impl Refresh {
 }
 
 /// What a round found. A fold of what it wrote.
-struct Found<'a> {
+struct Refreshed<'a> {
     refresh: &'a Refresh,
     store: &'a Rc<Store>,
     requests: u64,
@@ -180,7 +180,7 @@ struct Found<'a> {
     changed: Vec<Changed>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Refreshed<'a> {
     fn new(refresh: &'a Refresh, store: &'a Rc<Store>) -> Self {
         Self {
             refresh,
@@ -224,7 +224,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Fold<anyhow::Error> for Found<'_> {
+impl Fold<anyhow::Error> for Refreshed<'_> {
     fn see(&mut self, _: Written, entry: &Entry<'_>) -> anyhow::Result<()> {
         match entry {
             Entry::Outcome(outcome) => self.settled(outcome),

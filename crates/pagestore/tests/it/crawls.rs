@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use turnstone_frontier::{Change, Fault, HostId, PageId, Tick, Visit};
 use turnstone_pagestore::{
-    Capture, Entry, Facts, Hint, Links, NewPage, Outcome, PageState, Position, Settled, Store,
+    Archived, Entry, Facts, Hint, Links, NewPage, Outcome, PageState, Position, Settled, Store,
     StoreError,
 };
 
@@ -117,7 +117,7 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
                 requests: 1,
                 text_hash: *text,
                 digest: Some([*text as u8; 20]),
-                capture: Some(Capture {
+                capture: Some(Archived {
                     file: 1,
                     offset: *text,
                     length: 3,

@@ -44,17 +44,17 @@ struct Week {
 
 /// The weeks of a site or a group.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Course {
+struct Weeks {
     /// The number of the first week remembered.
     first: u32,
     weeks: Vec<Week>,
 }
 
 turnstone_frontier::saved!(Week: changes, expected);
-turnstone_frontier::saved!(Course: first, weeks;
+turnstone_frontier::saved!(Weeks: first, weeks;
     |course| course.weeks.len() > WEEKS_MAX => "more weeks than are remembered");
 
-impl Course {
+impl Weeks {
     fn factor(&self, week: u32, doubt: f64) -> f64 {
         let at = week.checked_sub(self.first).map(|at| at as usize);
         match at.and_then(|at| self.weeks.get(at)) {
@@ -114,8 +114,8 @@ pub(super) struct Span {
 #[derive(Debug)]
 pub(super) struct Bursts {
     doubt: Doubt,
-    sites: Vec<Course>,
-    groups: Vec<Course>,
+    sites: Vec<Weeks>,
+    groups: Vec<Weeks>,
 }
 
 /// A page's place: its site, and its group if it has one.
@@ -264,9 +264,9 @@ fn each_week(from: Tick, to: Tick, mut visit: impl FnMut(u32, f64)) {
     }
 }
 
-fn grow(courses: &mut Vec<Course>, to: u32) {
+fn grow(courses: &mut Vec<Weeks>, to: u32) {
     if courses.len() <= to as usize {
-        courses.resize(to as usize + 1, Course::default());
+        courses.resize(to as usize + 1, Weeks::default());
     }
 }
 

@@ -4,12 +4,12 @@
 //! page has no verdict. Lines without a status tell nothing and are passed over, but for revisits.
 
 use anyhow::Context as _;
+use turnstone_crawl::old_crawl::{Came, OldFetch};
 use turnstone_crawl::stored::judge_status;
 use turnstone_fetch::urls::{UrlLimits, parse};
 use turnstone_pagestore::Facts;
 use turnstone_pagestore::warc::{CdxError, CdxLine, CdxReader};
 
-use super::old_fetch::{Came, OldFetch};
 use super::skipped::Place;
 use super::source::{self, Source};
 use super::spool::Spool;

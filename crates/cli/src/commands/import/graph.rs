@@ -4,13 +4,12 @@
 //! Cost: the graph in memory, 4 bytes a link and the text of its URLs.
 
 use anyhow::bail;
+use turnstone_crawl::old_crawl::{Homes, OldFetch};
 use turnstone_fetch::urls::{UrlLimits, parse};
 use turnstone_frontier::PageId;
 use turnstone_lab::web::{self, GraphWeb};
 use turnstone_linkgraph::UrlTable;
 
-use super::homes::Homes;
-use super::old_fetch::OldFetch;
 use super::skipped::{Place, Skipped};
 use super::source::Source;
 use super::spool::InTime;

@@ -4,13 +4,12 @@
 //! snapshot begins with word that it saw the whole site, so that they are known to be as they were.
 //! Cost: the history in memory, 4 bytes a link and about 40 a version.
 
+use turnstone_crawl::old_crawl::{Came, Homes, OldFetch};
 use turnstone_fetch::urls::{UrlLimits, parse};
 use turnstone_frontier::PageId;
 use turnstone_lab::history::{self, History, VersionId};
 use turnstone_pagestore::Facts;
 
-use super::homes::Homes;
-use super::old_fetch::{Came, OldFetch};
 use super::skipped::{Place, Skipped};
 use super::source::Source;
 use super::spool::InTime;

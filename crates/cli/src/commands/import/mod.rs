@@ -1,7 +1,7 @@
 //! `turnstone import SOURCE… -o DIR`
 //!
 //! Two steps. *Reading* turns every source into old fetches and sorts them by time on disk
-//! (`spool`); *taking in* merges them into the store (`take_in`). Both can be killed at any moment
+//! (`spool`); *taking in* merges them and tells the ledger of each ([`TakeIn`]). Both can be killed at any moment
 //! and go on when the same command is given again: reading from the last whole run, taking in
 //! from the last note in the journal. Graphs and histories are in the order of time as they are,
 //! so they are merged straight from memory.
@@ -9,15 +9,12 @@
 mod cdx;
 mod graph;
 mod history;
-mod homes;
-mod old_fetch;
 mod parquet;
 mod plan;
 mod skipped;
 mod source;
 mod spool;
 mod summary;
-mod take_in;
 mod url_list;
 mod warc;
 
@@ -27,22 +24,23 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use turnstone_crawl::old_crawl::{Came, Reach, TakeIn, Taken, TakenBefore};
 use turnstone_crawl::stored::AnswerReader;
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::{Politeness, Tick};
-use turnstone_ledger::{IMPORT, sow};
+use turnstone_lab::crawled::WHOLE_SITE;
+use turnstone_ledger::{DAY_MS, IMPORT, sow, telling};
 use turnstone_pagestore::{Each, Entry, Onward, Position, Store};
 
 use self::graph::Graph;
 use self::history::Past;
-use self::old_fetch::Came;
 use self::plan::{Plan, Window};
 use self::skipped::Skipped;
 use self::source::Kind;
 use self::spool::{InTime, Merge, Spool, Spooled};
 use self::summary::Summary;
-use self::take_in::{Reach, TakeIn, Taken, TakenBefore};
 use super::crawl::config::{Config, ScopeConfig};
 use super::live;
 use crate::exit::{Exit, Usage};
@@ -236,7 +234,7 @@ impl Work<'_> {
                 taken,
                 skipped,
                 passed_over,
-                hosts: reach.homes().len() as u64,
+                hosts: reach.homes().count() as u64,
                 whole,
                 seconds: started.elapsed().as_secs_f64(),
             },
@@ -316,7 +314,10 @@ impl Work<'_> {
             if let Came::WholeSite { snapshot } = fetch.came {
                 // Said again where an import goes on: whoever reads it knows that.
                 if merged >= before && self.plan.asked.window.has(fetch.at) {
-                    into.saw_whole_site(&fetch, snapshot);
+                    let note = json!({
+                        "site": fetch.url, "day": fetch.at / DAY_MS, "snapshot": snapshot,
+                    });
+                    into.note(fetch.at, WHOLE_SITE, note.to_string().as_bytes());
                 }
                 continue;
             }
@@ -348,14 +349,8 @@ impl Work<'_> {
             taken: *into.taken(),
         };
         let bytes = serde_json::to_vec(&noted)?;
-        let store = into.store();
-        let tick = store.index().latest();
-        let entry = Entry::Note {
-            kind: IMPORT,
-            bytes: &bytes,
-        };
-        store.append(tick, &entry);
-        Ok(store.write()?)
+        into.note(0, IMPORT, &bytes);
+        Ok(into.store().write()?)
     }
 }
 
@@ -387,11 +382,7 @@ fn begin(store: &mut Store, plan: &Plan, earliest: u64, reach: &Reach) -> anyhow
             ..Noted::default()
         };
         let bytes = serde_json::to_vec(&fresh)?;
-        let entry = Entry::Note {
-            kind: IMPORT,
-            bytes: &bytes,
-        };
-        store.append(store.index().latest(), &entry);
+        telling::note(store, store.index().latest(), IMPORT, &bytes);
     }
     store.write()?;
     Ok(())
@@ -435,7 +426,7 @@ fn configure(directory: &Path, reach: &Reach) -> anyhow::Result<()> {
     let homes = reach.homes();
     let seeds: Vec<String> = homes.seeds().into_iter().map(str::to_owned).collect();
     let everywhere = matches!(reach, Reach::Everywhere(_));
-    let hosts = if everywhere || homes.len() == seeds.len() {
+    let hosts = if everywhere || homes.count() == seeds.len() {
         Vec::new()
     } else {
         homes.hosts()

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use turnstone_pagestore::{Entry, Store};
+use turnstone_ledger::telling;
+use turnstone_pagestore::Store;
 
 use super::source::Source;
 use super::url_list::read_date;
@@ -126,12 +127,8 @@ impl Plan {
     pub(super) fn finish(&self, store: &mut Store) -> anyhow::Result<()> {
         for source in &self.sources {
             let note = json!({"bytes": source.bytes, "kind": source.kind});
-            let entry = Entry::Note {
-                kind: &note_kind(source),
-                bytes: &serde_json::to_vec(&note)?,
-            };
-            let tick = store.index().latest();
-            store.append(tick, &entry);
+            let bytes = serde_json::to_vec(&note)?;
+            telling::note(store, store.index().latest(), &note_kind(source), &bytes);
         }
         store.write()?;
         Ok(store.syncer().sync()?)

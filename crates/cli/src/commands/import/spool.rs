@@ -17,10 +17,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
+use turnstone_crawl::old_crawl::{Homes, OldFetch};
 use turnstone_fetch::Url;
 
-use super::homes::Homes;
-use super::old_fetch::OldFetch;
 use super::skipped::{Place, Skipped};
 
 /// The most runs that are merged.

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::table::Table;
 use serde_json::{Value, json};
+use turnstone_crawl::old_crawl::Taken;
 use turnstone_lab::number::{duration, plural, whole};
 use turnstone_pagestore::Store;
 use turnstone_pagestore::warc::warc_date;
 
 use super::plan::Plan;
 use super::skipped::Skipped;
-use super::take_in::Taken;
 use crate::output::Output;
 
 /// How many of what was skipped are shown to people.

@@ -6,12 +6,12 @@
 use std::io::{BufRead as _, Read as _};
 
 use anyhow::Context as _;
+use turnstone_crawl::old_crawl::{Came, OldFetch};
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, parse, shown};
 use turnstone_pagestore::Facts;
 use turnstone_pagestore::warc::{parse_index_time, parse_warc_date};
 
-use super::old_fetch::{Came, OldFetch};
 use super::skipped::Place;
 use super::source::{self, Source};
 use super::spool::Spool;

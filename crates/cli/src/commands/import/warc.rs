@@ -8,6 +8,7 @@
 use std::io::{self, Read as _};
 
 use anyhow::Context as _;
+use turnstone_crawl::old_crawl::{Came, OldFetch};
 use turnstone_crawl::stored::{AnswerReader, Meaning, ReadAnswer, StoredAnswer};
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, parse};
@@ -15,7 +16,6 @@ use turnstone_frontier::Fault;
 use turnstone_pagestore::Facts;
 use turnstone_pagestore::warc::{HttpBlock, HttpHead, Reader, RecordHead, RecordKind};
 
-use super::old_fetch::{Came, OldFetch};
 use super::skipped::Place;
 use super::source::Source;
 use super::spool::Spool;

@@ -1,6 +1,6 @@
 //! `turnstone report DIR`, and what `turnstone crawl` leaves in `reports/crawl.html`.
 
-mod course;
+mod curves;
 mod missing;
 mod tables;
 
@@ -16,7 +16,7 @@ use turnstone_frontier::Coverage;
 use turnstone_lab::number::{at_least, at_most, percent, whole};
 use turnstone_ledger::Stop;
 
-use self::course::Course;
+use self::curves::Curves;
 use self::missing::Missing;
 use crate::commands::crawl::summary::{Proven, bytes, classes, dead_line};
 use crate::commands::crawl::verdict::because;
@@ -76,13 +76,13 @@ pub(crate) fn html(directory: &Path) -> anyhow::Result<String> {
 fn page(crawl: &Whole) -> anyhow::Result<Page> {
     let directory = crawl.first();
     let tally = &crawl.tally();
-    let mut courses = vec![Course::default(); crawl.shards.len()];
-    let folded = crawl.fold(&mut courses)?;
-    let course = Course::joined(courses);
+    let mut curves = vec![Curves::default(); crawl.shards.len()];
+    let folded = crawl.fold(&mut curves)?;
+    let curves = Curves::joined(curves);
     let coverage = folded.coverage;
     let mut parts = vec![Part::Text(setting(crawl, &folded)?)];
     if let Some(coverage) = coverage {
-        parts.push(Part::Figure(coverage_figure(&course, Proven::of(coverage))));
+        parts.push(Part::Figure(coverage_figure(&curves, Proven::of(coverage))));
     }
     let shards = crawl.shards.iter().zip(folded.shards.iter().flatten());
     let missing = shards.map(|(shard, folded)| Missing::of(shard, folded));
@@ -99,7 +99,7 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
         }
     }
     parts.push(Part::Heading("Answers".to_owned()));
-    parts.push(Part::Figure(answers_figure(&course)));
+    parts.push(Part::Figure(answers_figure(&curves)));
     parts.push(Part::Table(tables::statuses(tally)));
     parts.push(Part::Heading("Outcomes".to_owned()));
     parts.push(Part::Table(classes(tally)));
@@ -176,12 +176,12 @@ fn setting(crawl: &Whole, folded: &WholeFolded) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn coverage_figure(course: &Course, proven: Proven) -> Figure {
+fn coverage_figure(curves: &Curves, proven: Proven) -> Figure {
     let share = |mass: u64| mass as f64 / Coverage::ONE as f64;
-    let notes = || course.coverage.iter();
+    let notes = || curves.coverage.iter();
     let guaranteed = notes().map(|note| (note.requests as f64, share(note.guaranteed)));
     let bound = notes().map(|note| (note.requests as f64, 1.0 - share(note.stuck)));
-    let last = course
+    let last = curves
         .coverage
         .last()
         .map_or(0.0, |note| note.requests as f64);
@@ -208,14 +208,14 @@ fn coverage_figure(course: &Course, proven: Proven) -> Figure {
     }
 }
 
-fn answers_figure(course: &Course) -> Figure {
+fn answers_figure(curves: &Curves) -> Figure {
     let line = |name: &str, class: usize| {
-        let points = course.answers.iter();
+        let points = curves.answers.iter();
         let points = points.map(|it| (it.requests as f64, it.classes[class] as f64));
         Series::line(name, points.collect())
     };
     let classes = [("2xx", 2), ("3xx", 3), ("4xx", 4), ("5xx", 5)];
-    let last = course
+    let last = curves
         .answers
         .last()
         .map(|answers| answers.classes)

@@ -14,7 +14,7 @@ const GROWTH: f64 = 1.02;
 
 /// Curves over requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Curves {
     /// What was proven.
     pub(super) coverage: Vec<CoverageNote>,
     /// From time to time, and at the end.
@@ -33,7 +33,7 @@ pub(super) struct Answers {
     pub(super) classes: [u64; 6],
 }
 
-impl<E> Fold<E> for Course {
+impl<E> Fold<E> for Curves {
     fn see(&mut self, Written { tick, .. }: Written, entry: &Entry<'_>) -> Result<(), E> {
         let requests = match entry {
             Entry::Outcome(outcome) => {
@@ -58,7 +58,7 @@ impl<E> Fold<E> for Course {
     }
 }
 
-impl Course {
+impl Curves {
     /// That of a crawl, from those of its shards.
     pub(super) fn joined(shards: Vec<Self>) -> Self {
         let mut course = Self::default();
@@ -101,8 +101,8 @@ mod tests {
     use super::*;
 
     /// A shard that was answered at these ticks, with these statuses.
-    fn shard(answers: &[(u64, u16)]) -> Course {
-        let mut course = Course::default();
+    fn shard(answers: &[(u64, u16)]) -> Curves {
+        let mut course = Curves::default();
         for (tick, status) in answers {
             course.now.tick = Tick(*tick);
             course.now.requests += 1;
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn shards_together_are_the_sum_of_what_each_had_reached() {
-        let check = |shards: Vec<Course>, expected: &[(u64, u64, u64)]| {
-            let course = Course::joined(shards);
+        let check = |shards: Vec<Curves>, expected: &[(u64, u64, u64)]| {
+            let course = Curves::joined(shards);
             let points = course.answers.iter();
             let points = points.map(|it| (it.requests, it.classes[2], it.classes[4]));
             assert_eq!(points.collect::<Vec<_>>(), expected);
@@ -134,6 +134,6 @@ mod tests {
             (5, 4, 1),
         ];
         check(vec![one, other], &all);
-        check(vec![Course::default()], &[(0, 0, 0), (0, 0, 0)]);
+        check(vec![Curves::default()], &[(0, 0, 0), (0, 0, 0)]);
     }
 }

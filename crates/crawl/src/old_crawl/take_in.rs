@@ -1,6 +1,6 @@
-//! Old fetches into the store, in the order of time.
+//! Old fetches told to a ledger, in the order of time.
 //!
-//! What a live fetch would have written is written: hosts, pages, outcomes with their links. A tick
+//! It is told what a live fetch would have told it: hosts, pages, outcomes with their links. A tick
 //! is milliseconds since the crawl's birth, the earliest date; where a directory had a life before,
 //! ticks go on from there, and the date of a fetch is in its facts alone.
 //!
@@ -12,55 +12,47 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use turnstone_crawl::{change, still_current};
-use turnstone_fetch::Url;
-use turnstone_fetch::scope::{Scope, ScopeRules};
-use turnstone_fetch::urls::{KeyOptions, UrlLimits, canonical_key, host_of, parse, shown};
+use turnstone_fetch::REDIRECTS_MAX;
 use turnstone_frontier::{Change, Fault, Links as _, PageId, Tick};
-use turnstone_lab::crawled::WHOLE_SITE;
-use turnstone_pagestore::{
-    Entry, Facts, Key, Keyer, Links, NewPage, Outcome, Settled, Store, StoreError,
-};
+use turnstone_ledger::telling;
+use turnstone_pagestore::{Facts, Key, Keyer, Settled, Store, StoreError};
+use turnstone_urls::scope::{Scope, ScopeRules};
+use turnstone_urls::{KeyOptions, Url, UrlLimits, canonical_key, host_of, parse, shown};
 
 use super::homes::Homes;
 use super::old_fetch::{Came, OldFetch};
-
-/// Redirects in a row that are believed.
-const REDIRECTS_MAX: u32 = 10;
-
-const DAY_MS: u64 = 86_400_000;
+use crate::verdict::{change, still_current};
 
 /// What became of the fetches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Taken {
+pub struct Taken {
     /// Pages fetched for the first time.
-    pub(super) new: u64,
+    pub new: u64,
     /// Pages that had changed.
-    pub(super) changed: u64,
+    pub changed: u64,
     /// Pages that had not.
-    pub(super) unchanged: u64,
+    pub unchanged: u64,
     /// Redirects.
-    pub(super) moved: u64,
+    pub moved: u64,
     /// Pages that were gone.
-    pub(super) gone: u64,
+    pub gone: u64,
     /// Pages that were refused.
-    pub(super) refused: u64,
+    pub refused: u64,
     /// Fetches without a verdict.
-    pub(super) unknown: u64,
+    pub unknown: u64,
     /// Links of all pages.
-    pub(super) links: u64,
+    pub links: u64,
     /// Fetches that were known already.
-    pub(super) known: u64,
+    pub known: u64,
     /// Fetches older than what was known of their page.
-    pub(super) older: u64,
+    pub older: u64,
     /// Fetches outside `--since` and `--until`.
-    pub(super) undue: u64,
+    pub undue: u64,
 }
 
 impl Taken {
     /// Fetches that are in the store now.
-    pub(super) fn outcomes(&self) -> u64 {
+    pub fn outcomes(&self) -> u64 {
         let fetched = self.new + self.changed + self.unchanged;
         fetched + self.moved + self.gone + self.refused + self.unknown
     }
@@ -68,7 +60,7 @@ impl Taken {
 
 /// Which links are kept.
 #[derive(Debug)]
-pub(super) enum Reach {
+pub enum Reach {
     /// Those to hosts of the import.
     Hosts(Homes),
     /// All.
@@ -77,7 +69,7 @@ pub(super) enum Reach {
 
 impl Reach {
     /// The hosts of the import.
-    pub(super) fn homes(&self) -> &Homes {
+    pub fn homes(&self) -> &Homes {
         match self {
             Self::Hosts(homes) | Self::Everywhere(homes) => homes,
         }
@@ -93,19 +85,19 @@ impl Reach {
 
 /// An outcome that a killed process took in and did not note.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TakenBefore {
+pub struct TakenBefore {
     /// Its page.
-    pub(super) page: PageId,
+    pub page: PageId,
     /// Its date.
-    pub(super) at: u64,
+    pub at: u64,
     /// What came of the page.
-    pub(super) settled: Settled,
+    pub settled: Settled,
     /// How many links it has.
-    pub(super) links: u64,
+    pub links: u64,
 }
 
 /// Takes old fetches in.
-pub(super) struct TakeIn<'a> {
+pub struct TakeIn<'a> {
     store: &'a mut Store,
     reach: &'a Reach,
     keyer: Keyer,
@@ -121,7 +113,7 @@ pub(super) struct TakeIn<'a> {
 
 impl<'a> TakeIn<'a> {
     /// Goes on with what was taken before.
-    pub(super) fn new(
+    pub fn new(
         store: &'a mut Store,
         reach: &'a Reach,
         (taken, written): (Taken, VecDeque<TakenBefore>),
@@ -142,17 +134,17 @@ impl<'a> TakeIn<'a> {
     }
 
     /// What was taken.
-    pub(super) fn taken(&mut self) -> &mut Taken {
+    pub fn taken(&mut self) -> &mut Taken {
         &mut self.taken
     }
 
     /// The store.
-    pub(super) fn store(&mut self) -> &mut Store {
+    pub fn store(&mut self) -> &mut Store {
         self.store
     }
 
     /// Takes one fetch in.
-    pub(super) fn take(&mut self, fetch: OldFetch) -> Result<(), StoreError> {
+    pub fn take(&mut self, fetch: OldFetch) -> Result<(), StoreError> {
         let Ok(url) = parse(&fetch.url, &UrlLimits::default()) else {
             return Ok(()); // every source has parsed it before
         };
@@ -171,7 +163,7 @@ impl<'a> TakeIn<'a> {
         }
         let page = match known {
             Some(page) => page,
-            None => self.add(tick, (key, &url), 0),
+            None => telling::add(self.store, tick, (key, &url), 0),
         };
         if let Some(last) = self.store.outcome(page)? {
             let same = last.facts.wall_ms == fetch.at
@@ -189,19 +181,9 @@ impl<'a> TakeIn<'a> {
         self.settle(tick, page, fetch)
     }
 
-    /// Notes that a snapshot of a history saw a whole site.
-    pub(super) fn saw_whole_site(&mut self, fetch: &OldFetch, snapshot: u64) {
-        let note = json!({
-            "site": fetch.url,
-            "day": fetch.at / DAY_MS,
-            "snapshot": snapshot,
-        })
-        .to_string();
-        let entry = Entry::Note {
-            kind: WHOLE_SITE,
-            bytes: note.as_bytes(),
-        };
-        self.store.append(self.tick(fetch.at), &entry);
+    /// Leaves a note at a date.
+    pub fn note(&mut self, at: u64, kind: &str, bytes: &[u8]) {
+        telling::note(self.store, self.tick(at), kind, bytes);
     }
 
     /// The tick of a date; never before what was written.
@@ -214,21 +196,6 @@ impl<'a> TakeIn<'a> {
         self.keyer.key(&canonical_key(url, &self.keys))
     }
 
-    fn add(&mut self, tick: Tick, (key, url): (Key, &Url), depth: u8) -> PageId {
-        let host = self.store.host(tick, host_of(url));
-        let new = NewPage {
-            key,
-            url: url.as_str(),
-            host,
-            seed: false,
-            outside: false,
-            listed: false,
-            depth,
-            refused: ("", ""),
-        };
-        self.store.add(tick, new)
-    }
-
     /// The page that a link or redirect leads to, if it is within reach.
     fn reached(&mut self, tick: Tick, url: &Url, depth: u8) -> Option<PageId> {
         let key = self.key(url);
@@ -236,7 +203,7 @@ impl<'a> TakeIn<'a> {
             return Some(page);
         }
         let within = self.reach.has(url) && self.shape.check(url, 0).is_ok();
-        within.then(|| self.add(tick, (key, url), depth))
+        within.then(|| telling::add(self.store, tick, (key, url), depth))
     }
 
     fn settle(&mut self, tick: Tick, page: PageId, fetch: OldFetch) -> Result<(), StoreError> {
@@ -284,18 +251,8 @@ impl<'a> TakeIn<'a> {
             Came::Unknown => failed(Fault::Unknown),
             Came::WholeSite { .. } => unreachable!("told apart before it is taken"),
         };
-        if let Settled::Fetched(_) = settled {
-            facts.novel = !self.store.index().has_text(facts.text_hash);
-        }
         self.count(settled, links.len() as u64);
-        let outcome = Outcome {
-            page,
-            settled,
-            links: Links::Ids(&links),
-            before: Default::default(),
-            facts,
-        };
-        self.store.settle(tick, outcome);
+        telling::settle(self.store, tick, page, settled, &links, facts);
         Ok(())
     }
 
@@ -394,7 +351,7 @@ impl<'a> TakeIn<'a> {
                 "redirect-refused",
                 format!("redirects to itself: {}", shown(to)),
             ),
-            Some(_) if facts.redirects > REDIRECTS_MAX => refuse(
+            Some(_) if facts.redirects > REDIRECTS_MAX as u32 => refuse(
                 "redirect-refused",
                 format!("more than {REDIRECTS_MAX} redirects in a row"),
             ),

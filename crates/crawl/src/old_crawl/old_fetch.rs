@@ -1,31 +1,31 @@
 //! One fetch of an old crawl: what a source tells and the store takes in.
 //!
-//! Every kind of source is turned into these. They are written to disk between reading and taking
-//! in, one JSON object a line; that form is read by the same release only.
+//! Every kind of source is turned into these. Who sorts them by time may write them to disk, one JSON object a
+//! line; that form is read by the same release only.
 
 use serde::{Deserialize, Serialize};
-use turnstone_pagestore::{Capture, Facts};
+use turnstone_pagestore::{Archived, Facts};
 
 /// One fetch of an old crawl.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct OldFetch {
+pub struct OldFetch {
     /// When, in milliseconds of 1970.
-    pub(super) at: u64,
+    pub at: u64,
     /// The page asked for.
-    pub(super) url: String,
+    pub url: String,
     /// What came.
-    pub(super) came: Came,
+    pub came: Came,
     /// What is known of it.
     #[serde(with = "FactsLine")]
-    pub(super) facts: Facts,
+    pub facts: Facts,
     /// The pages it links to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) links: Vec<String>,
+    pub links: Vec<String>,
 }
 
 /// What came of an old fetch.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Came {
+pub enum Came {
     /// The page, and its content is known.
     Page,
     /// The page, as some list says; nothing is known of its content.
@@ -88,7 +88,7 @@ struct FactsLine {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     last_modified: Vec<u8>,
     #[serde(skip)]
-    capture: Option<Capture>,
+    capture: Option<Archived>,
     #[serde(skip)]
     novel: bool,
     #[serde(skip)]

@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use turnstone_fetch::Url;
-use turnstone_fetch::urls::host_of;
+use turnstone_urls::{Url, host_of};
 
 /// The most hosts that get a seed: those with the most fetches. The policy's identity names them
 /// all, and a thousand trusted pages are as good as a million.
@@ -15,7 +14,7 @@ const SEEDS_MAX: usize = 1000;
 
 /// The hosts of an import.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Homes(HashMap<String, Home>);
+pub struct Homes(HashMap<String, Home>);
 
 /// What is known of a host.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,7 +35,7 @@ impl Home {
 
 impl Homes {
     /// Notes a fetch.
-    pub(super) fn add(&mut self, url: &Url, at: u64) {
+    pub fn add(&mut self, url: &Url, at: u64) {
         let new = |fetches| Home {
             is_home: url.path() == "/" && url.query().is_none(),
             at,
@@ -61,7 +60,7 @@ impl Homes {
     }
 
     /// Adds what another part of the import found.
-    pub(super) fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: Self) {
         for (host, theirs) in other.0 {
             match self.0.get_mut(&host) {
                 None => {
@@ -79,24 +78,24 @@ impl Homes {
     }
 
     /// Whether a host was fetched from.
-    pub(super) fn has(&self, host: &str) -> bool {
+    pub fn has(&self, host: &str) -> bool {
         self.0.contains_key(host)
     }
 
     /// How many hosts there are.
-    pub(super) fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
     /// Every host, in the order of the alphabet.
-    pub(super) fn hosts(&self) -> Vec<String> {
+    pub fn hosts(&self) -> Vec<String> {
         let mut hosts: Vec<String> = self.0.keys().cloned().collect();
         hosts.sort_unstable();
         hosts
     }
 
     /// Where a crawl would begin, the largest hosts first.
-    pub(super) fn seeds(&self) -> Vec<&str> {
+    pub fn seeds(&self) -> Vec<&str> {
         let mut homes: Vec<(&String, &Home)> = self.0.iter().collect();
         homes.sort_unstable_by_key(|(host, home)| (std::cmp::Reverse(home.fetches), *host));
         homes.truncate(SEEDS_MAX);
