@@ -86,7 +86,7 @@ pub struct AskerParts<P> {
 pub struct Turned {
     /// When to look again, if no report comes before; `None` if only a report can change anything.
     pub wake: Option<Tick>,
-    /// Pages handed out and not yet come back.
+    /// What is under way: pages handed out, or requests for no page.
     pub open: usize,
 }
 
@@ -247,7 +247,7 @@ impl<P: Policy> Asker<P> {
             self.drop_errands()?;
         }
         self.run_errands();
-        let open = self.ledger.scheduler().ranking().in_flight_count();
+        let open = self.open();
         let idle = self.stop.is_none() && open == 0 && self.errands.is_empty();
         if self.member.is_some() {
             return self.turn_shard(Turned { wake, open }, idle);
@@ -272,6 +272,13 @@ impl<P: Policy> Asker<P> {
         Ok(Turned { wake, open })
     }
 
+    /// What is under way.
+    pub(crate) fn open(&self) -> usize {
+        let pages = self.ledger.scheduler().ranking().in_flight_count();
+        // A robots.txt may be asked for while no page waits for it.
+        pages.max(usize::try_from(self.requests_open).unwrap_or(usize::MAX))
+    }
+
     /// The crawl is to end; open requests may come back.
     pub fn end(&mut self, why: Stop) {
         self.stop.get_or_insert(why);
@@ -282,8 +289,13 @@ impl<P: Policy> Asker<P> {
         self.stop
     }
 
-    /// What is to be sent, once everything told so far is written.
-    pub fn take_jobs(&mut self) -> Vec<Job> {
+    /// What is to be sent at this moment, now that everything told so far is written. Writing may have
+    /// taken long.
+    pub fn take_jobs(&mut self, moment: Moment) -> Vec<Job> {
+        self.pass(moment);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.sends(self.now);
+        }
         std::mem::take(&mut self.jobs)
     }
 

@@ -333,19 +333,29 @@ impl<P: Policy> Asker<P> {
             return self.postpone(page, host, until);
         }
         self.robots.asking(&authority);
-        self.robots.wait(&authority, page);
         if here {
+            let slot = if of == host {
+                self.robots.wait(&authority, page);
+                Slot::Page
+            } else {
+                // The journal must say which host is asked: a visit does, the slot of this page does not.
+                self.visit(host, Visit::Spared);
+                self.give_back(page, "", String::new())?;
+                self.visit(of, Visit::Opened);
+                Slot::Own
+            };
             let spacing = self.spacing(of, self.plan.politeness.delay_ms);
             self.opens(of);
             self.jobs.push(Job::Robots {
                 authority,
                 url,
                 host: of,
-                slot: Slot::Page,
+                slot,
                 body_bytes_max,
                 spacing,
             });
         } else {
+            self.robots.wait(&authority, page);
             self.errands.push(Errand::own(authority, url, of));
         }
         Ok(())

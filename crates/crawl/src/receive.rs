@@ -138,23 +138,22 @@ impl<P: Policy> Asker<P> {
             self.due_of_host(host)?
         };
         self.rest_since(host, sent, rest);
-        if slot != Slot::Page {
-            self.visit(host, Visit::Closed);
-        }
         if let Slot::Of { shard } = slot {
+            self.visit(host, Visit::Closed);
             self.give_back_errand(shard, authority.to_owned(), Some(result));
             return Ok(());
         }
         self.trouble = result.as_ref().err().map(ToString::to_string);
-        self.robots_answered(authority, Some((host, sent)), &result)
+        self.robots_answered(authority, Some((host, slot, sent)), &result)
     }
 
     /// Takes in what came of a request for a robots.txt; where another shard asked for it, its host is that
-    /// shard's.
+    /// shard's. A visit closes right after the record is told: the ledger takes the host of the one for that of
+    /// the other, and if only the first is durable when the power fails, the request counts twice, not never.
     pub(crate) fn robots_answered(
         &mut self,
         authority: &str,
-        asked: Option<(HostId, Option<Tick>)>,
+        asked: Option<(HostId, Slot, Option<Tick>)>,
         result: &Result<Response, FetchError>,
     ) -> Result<(), AskError> {
         let requests = match result {
@@ -167,11 +166,15 @@ impl<P: Policy> Asker<P> {
             Ok(response) => response.body.len() as u64,
             Err(_) => 0,
         };
+        let visited = asked.and_then(|(host, slot, _)| (slot == Slot::Own).then_some(host));
         if let Err(error) = result
             && let (Judged::Failed(Fault::Refused), None) = verdict::of_error(error)
             && self.robots.is_at_home(authority)
         {
             // That authority is not to be asked at all: not for a page either.
+            if let Some(host) = visited {
+                self.visit(host, Visit::Closed);
+            }
             self.robots.not_asking(authority);
             for page in self.robots.waited(authority) {
                 self.failed(page, error)?;
@@ -186,8 +189,8 @@ impl<P: Policy> Asker<P> {
             Err(error) => Some(error.detail.clone()),
         };
         match (asked, met) {
-            (Some((host, _)), Some(met)) => self.heard(host, Mood::Unreachable, &met),
-            (Some((host, _)), None) => self.heard(host, Mood::Good, ""),
+            (Some((host, ..)), Some(met)) => self.heard(host, Mood::Unreachable, &met),
+            (Some((host, ..)), None) => self.heard(host, Mood::Good, ""),
             (None, _) => {}
         }
         let (record, next) = if result.as_ref().is_ok_and(is_cut_short) {
@@ -199,7 +202,7 @@ impl<P: Policy> Asker<P> {
         // host was asked last is not known if they came from elsewhere.
         let due = self.due(self.robots.crawl_delay(authority, now_s));
         match (own, asked) {
-            (Some(own), Some((host, sent))) if own == host => self.rest_since(host, sent, due),
+            (Some(own), Some((host, _, sent))) if own == host => self.rest_since(host, sent, due),
             (Some(own), _) if due > self.plan.politeness.delay_ms => {
                 self.rest_since(own, None, due);
             }
@@ -212,6 +215,9 @@ impl<P: Policy> Asker<P> {
             body_bytes,
         };
         self.ledger.tell(self.now, &entry);
+        if let Some(host) = visited {
+            self.visit(host, Visit::Closed);
+        }
         match next.map(|next| Url::parse(&next)) {
             Some(Ok(url)) => self.follow_robots(authority, url),
             Some(Err(_)) | None => {

@@ -422,7 +422,7 @@ impl<P: Policy> Crawl<P> {
         if let (Some(post), Some(member)) = (&self.post, &mut self.asker.member) {
             post.put(std::mem::take(&mut member.letters));
         }
-        for job in self.asker.take_jobs() {
+        for job in self.asker.take_jobs(self.clock.moment()) {
             let (context, told) = (self.context.clone(), self.told.clone());
             tokio::spawn(async move {
                 let report = job.run(context).await;
