@@ -19,6 +19,7 @@ mod import;
 mod info;
 mod keep;
 mod key;
+mod league;
 mod live;
 mod man;
 mod policies;
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
+    /// Try every policy on every question that recorded webs can answer, with nothing but defaults
+    League(league::League),
     /// Score every page of a recorded web: PageRank, in-degree or OPIC
     Rank(rank::Rank),
     /// Make synthetic webs of any size, for scale tests and demos
@@ -138,6 +141,7 @@ impl Command {
             Self::Revive(command) => command.run(output),
             Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
+            Self::League(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
             Self::ServeWeb(command) => command.run(output),

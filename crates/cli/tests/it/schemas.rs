@@ -103,6 +103,7 @@ const COMMANDS: &[&str] = &[
     "info c",
     "inspect ORIGIN/old --allow-private",
     "keep c --budget 100/hour --forecast",
+    "league w sites --seeds 2",
     "links page.html --base ORIGIN/",
     "man pages-of-the-manual",
     "rank w",
