@@ -2,7 +2,7 @@
 //!
 //! What is played and how it counts is [`turnstone_lab::league`]'s; here are the tables as people read them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -52,7 +52,7 @@ enum Form {
 impl League {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         // Before an hour of playing, not after it.
-        let form = self.output.as_ref().map(form).transpose()?;
+        let form = self.output.as_deref().map(form).transpose()?;
         let game = Game {
             seed: self.seed,
             seeds: self.seeds,
@@ -76,7 +76,7 @@ impl League {
     }
 }
 
-fn form(file: &PathBuf) -> Result<Form, Usage> {
+fn form(file: &Path) -> Result<Form, Usage> {
     match file.extension().and_then(|ending| ending.to_str()) {
         Some("html") => Ok(Form::Page),
         Some("md") => Ok(Form::Markdown),
