@@ -18,7 +18,6 @@
 //! Not here: NATS (crate `bus`), files, HTTP, policies, and the ledger of a shard itself, which is
 //! lent as a [`Tape`].
 
-pub mod address;
 pub mod assignment;
 pub mod audit;
 pub mod batch;
@@ -33,17 +32,21 @@ pub mod lane;
 pub mod lease;
 pub mod level;
 pub mod memory;
+pub mod node;
+pub mod orders;
 pub mod register;
 pub mod roster;
 pub mod seat;
 pub mod shard;
 pub mod stage;
 pub mod tape;
+pub mod token;
 pub mod wire;
 pub mod writer;
 
 pub use bus::{Answer, Bus, Key, Message, Request, Stream};
 pub use digest::Digest;
+pub use node::Node;
 pub use seat::Seat;
 pub use shard::{NodeId, Shard};
 pub use stage::Stage;
