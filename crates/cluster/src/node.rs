@@ -17,7 +17,8 @@ use crate::audit::{Statement, Waves};
 use crate::budget::{Amounts, Came, Purse};
 use crate::bus::{Answer, Key, Keys, Request};
 use crate::chain::CHUNK_BYTES_MAX;
-use crate::channel::Transfer;
+use crate::desk::Desk;
+use crate::held::Held;
 use crate::lease::{Hold, Lease, RENEW_MS};
 use crate::level::{Levels, Phi, TELL_MS, Told};
 use crate::orders::{Card, Orders};
@@ -25,19 +26,13 @@ use crate::register::Register;
 use crate::roster::Roster;
 use crate::seat::Seat;
 use crate::shard::{NodeId, Shard};
-use crate::stage::{Gone, Inbound, Part, Stage};
-use crate::tape::Tape;
+use crate::stage::{Gone, Part, Stage};
 use crate::token::{self, Tokens};
-use crate::writer::{News, Writer};
 
 /// How often leases, nodes and statements are listed.
 pub const LIST_MS: Millis = 1_000;
 /// How long a shard that was refused is left alone.
 const PUT_OFF_MS: Millis = 10_000;
-/// How soon a sender's journal is read again for what is still missing.
-const GAP_AGAIN_MS: Millis = 2_000;
-/// How often a shard that is short asks for more.
-const DRAW_MS: Millis = 200;
 
 /// What a question was about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,46 +57,6 @@ pub enum Ticket {
     Token(Key),
 }
 
-/// What a shard wants of its purse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Nothing.
-    Nothing,
-    /// To have been given so much in all.
-    Reach(Amounts),
-    /// To give back what is above this: it spends no more than that, from now on.
-    Keep(Amounts),
-}
-
-/// What became of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It was taken in, now or before.
-    In,
-    /// Others of its sender are missing before it.
-    Gap,
-}
-
-/// A tape whose shard is worked on.
-pub trait Desk: Tape {
-    /// How many transfers of a sender were taken in.
-    fn known(&self, from: Shard) -> u64;
-    /// Takes a transfer in, if it is the next of its sender.
-    fn take(&mut self, transfer: &[u8]) -> Taken;
-    /// The transfers for a lane in a piece of a sender's journal.
-    fn transfers_in(&self, piece: &[u8], lane: u32) -> Vec<Vec<u8>>;
-    /// What it wants of its purse; asked only where there is a budget.
-    fn wish(&self) -> Wish;
-    /// It was asked for on its behalf.
-    fn wished(&mut self, up_to: Amounts);
-    /// What it may spend in all.
-    fn granted(&mut self, limit: Amounts);
-    /// Hears what the lead told.
-    fn hear(&mut self, told: &Told);
-    /// Whether there is nothing more that it would append: it may be given back.
-    fn is_closed(&self) -> bool;
-}
-
 /// What happened at a node.
 #[derive(Debug)]
 pub enum Event<D> {
@@ -117,36 +72,6 @@ pub enum Event<D> {
     Stop,
     /// What became of the token of an address.
     Token(crate::bus::Address, token::Came),
-}
-
-/// A shard at this node.
-#[derive(Debug)]
-pub struct Held<D> {
-    /// Its seat.
-    pub seat: Seat,
-    /// Its tape.
-    pub desk: D,
-    purse: Purse,
-    life: u64,
-    was_open: bool,
-    leaving: bool,
-    /// How often the account had been stated when its last statement was asked for.
-    stated: Option<u64>,
-    draw_at: Millis,
-    funded: bool,
-    gaps: BTreeMap<Shard, Gap>,
-    /// By lane: how many transfers the shards of this node were given without the lane.
-    handed_on: BTreeMap<u32, u64>,
-}
-
-/// Transfers of a sender that are missing, and are read in its journal.
-#[derive(Debug, Default)]
-struct Gap {
-    /// Up to this number.
-    until: u64,
-    reader: Option<Writer>,
-    /// Read to its end, and some could not be taken in: it is all read again.
-    again_at: Millis,
 }
 
 #[derive(Debug)]
@@ -659,121 +584,6 @@ impl<D: Desk> Node<D> {
             let last = told.map_or(0, |told| told.wave);
             if lead.waves.as_ref().is_none_or(|waves| waves.wave() < last) {
                 lead.waves = Some(Waves::new(self.cut.shards, last));
-            }
-        }
-    }
-}
-
-impl<D: Desk> Held<D> {
-    /// Gives the shard back, after everything is durable and stated.
-    fn leave(&mut self) {
-        if !self.desk.is_closed() || self.seat.durable() < self.desk.end() {
-            return;
-        }
-        match self.stated {
-            None => {
-                self.stated = Some(self.seat.stated());
-                self.seat.hurry();
-            }
-            Some(before) if self.seat.stated() > before => self.seat.leave(),
-            Some(_) => {}
-        }
-    }
-
-    fn spend(&mut self, now: Millis) {
-        if !self.purse.resting() || now < self.draw_at {
-            return;
-        }
-        let wish = match (self.desk.wish(), self.leaving) {
-            (Wish::Reach(_), true) => Wish::Nothing,
-            // What an earlier epoch was given is known only then, and may be too much.
-            (Wish::Nothing | Wish::Keep(_), false) if !self.funded => {
-                Wish::Reach(Amounts::default())
-            }
-            (wish, _) => wish,
-        };
-        match wish {
-            Wish::Nothing => {}
-            Wish::Reach(up_to) => {
-                self.draw_at = now + DRAW_MS;
-                self.desk.wished(up_to);
-                self.purse.draw(up_to);
-            }
-            Wish::Keep(limit) if self.funded => {
-                self.draw_at = now + DRAW_MS;
-                // It spends no more before the key says less.
-                self.desk.granted(limit);
-                self.purse.give_back(limit);
-            }
-            Wish::Keep(_) => {}
-        }
-    }
-
-    fn receive(&mut self, message: &Inbound) {
-        if !message.transfer.is_empty() {
-            self.offer(&message.transfer);
-        }
-        // A sender's lane says how much it has sent, also where a message of it was lost.
-        if self.desk.known(message.from) < message.through {
-            self.expect(message.from, message.through);
-        }
-    }
-
-    fn offer(&mut self, transfer: &[u8]) {
-        if self.desk.take(transfer) == Taken::Gap
-            && let Ok(it) = Transfer::decode(transfer)
-        {
-            self.expect(it.from, it.number);
-        }
-    }
-
-    fn expect(&mut self, from: Shard, number: u64) {
-        let gap = self.gaps.entry(from).or_default();
-        gap.until = gap.until.max(number);
-    }
-
-    fn fill_gaps(&mut self, me: Shard, now: Millis, asks: &mut Vec<(Ticket, Request)>) {
-        let desk = &self.desk;
-        self.gaps
-            .retain(|from, gap| *from != me && desk.known(*from) < gap.until);
-        for (&from, gap) in &mut self.gaps {
-            if now < gap.again_at {
-                continue;
-            }
-            // A reader of the sender's chain: it wants nothing but to read.
-            let reader = gap
-                .reader
-                .get_or_insert_with(|| Writer::new(from, (u64::MAX, NodeId(0))));
-            if let Some(ask) = reader.want_read() {
-                asks.push((Ticket::Gap(me, self.life, from), ask));
-            }
-        }
-    }
-
-    fn filled(&mut self, (me, from): (Shard, Shard), answer: Answer, now: Millis) {
-        let Some(gap) = self.gaps.get_mut(&from) else {
-            return;
-        };
-        let Some(reader) = &mut gap.reader else {
-            return;
-        };
-        let mut news = Vec::new();
-        reader.answered(answer, &mut news);
-        let lane = self.desk.lane_of(me);
-        for news in news {
-            match news {
-                News::Bytes { bytes, .. } => {
-                    for transfer in self.desk.transfers_in(&bytes, lane) {
-                        // One that is missing before it comes later in the same journal, or came already.
-                        self.desk.take(&transfer);
-                    }
-                }
-                News::End | News::Newer | News::Deposed => {
-                    // Offered while nothing could be written, or not durable yet.
-                    gap.reader = None;
-                    gap.again_at = now + GAP_AGAIN_MS;
-                }
-                News::Durable(_) => {}
             }
         }
     }

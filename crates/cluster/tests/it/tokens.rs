@@ -118,16 +118,15 @@ fn run(seed: u64) {
             servers.answers.push((now + wait, who, key, answer));
         }
         let signs: Vec<(NodeId, Millis)> = nodes.iter().map(|node| (node.id, node.sign)).collect();
-        for who in 0..nodes.len() {
-            if nodes[who].is_dead || now < nodes[who].sleeps_until {
+        for (who, node) in nodes.iter_mut().enumerate() {
+            if node.is_dead || now < node.sleeps_until {
                 continue;
             }
             match dice.below(60_000) {
-                0..3 if who > 0 => nodes[who].is_dead = true,
-                3..20 => nodes[who].sleeps_until = now + dice.below(60_000),
+                0..3 if who > 0 => node.is_dead = true,
+                3..20 => node.sleeps_until = now + dice.below(60_000),
                 _ => {}
             }
-            let node = &mut nodes[who];
             if now >= node.sign + HOLD_MS {
                 let mut lost = Vec::new();
                 node.tokens.lapse(&mut lost);

@@ -8,10 +8,11 @@ use turnstone_cluster::budget::Amounts;
 use turnstone_cluster::bus::{Answer, Request};
 use turnstone_cluster::chain::Ends;
 use turnstone_cluster::channel::{Admission, Transfer};
+use turnstone_cluster::desk::{Taken, Wish};
 use turnstone_cluster::level::Told;
-use turnstone_cluster::node::{Cutting, Desk, Event, Held, Taken, Wish};
+use turnstone_cluster::node::{Cutting, Event};
 use turnstone_cluster::stage::Gone;
-use turnstone_cluster::{Millis, NodeId, Shard, Tape};
+use turnstone_cluster::{Desk, Held, Millis, NodeId, Shard, Tape};
 
 pub(crate) use turnstone_cluster::node::Ticket;
 
