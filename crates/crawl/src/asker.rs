@@ -101,6 +101,8 @@ pub struct Asker<P> {
     pub(crate) robots: Robots,
     /// Hosts whose addresses this process has looked up.
     pub(crate) looked_up: HashSet<HostId>,
+    /// Hosts that are being looked up and no page waits for.
+    pub(crate) being_looked_up: HashSet<HostId>,
     pub(crate) budget: Budget,
     /// The tick of this turn.
     pub(crate) now: Tick,
@@ -203,6 +205,7 @@ impl<P: Policy> Asker<P> {
             keyer: ledger.store().keyer(),
             noted_requests: ledger.index().tally().requests,
             looked_up: HashSet::new(),
+            being_looked_up: HashSet::new(),
             now,
             wall_ms,
             requests_open: 0,
@@ -246,7 +249,7 @@ impl<P: Policy> Asker<P> {
         if self.stop.is_some() {
             self.drop_errands()?;
         }
-        self.run_errands();
+        self.run_errands()?;
         let open = self.open();
         let idle = self.stop.is_none() && open == 0 && self.errands.is_empty();
         if self.member.is_some() {
@@ -313,6 +316,10 @@ impl<P: Policy> Asker<P> {
     fn look_at_goals(&mut self) {
         self.share_end();
         if self.stop.is_some() || !self.plan.until.coverage {
+            return;
+        }
+        if self.member.as_ref().is_some_and(Member::is_of_cluster) {
+            // What is not durable in all shards yet is no proof: who leads the cluster looks at that.
             return;
         }
         let Some(coverage) = self.coverage() else {

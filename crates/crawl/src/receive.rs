@@ -31,6 +31,13 @@ pub enum Report {
         /// The addresses.
         result: Result<Vec<IpAddr>, FetchError>,
     },
+    /// The addresses of a host that no page waits for.
+    Met {
+        /// The host.
+        host: HostId,
+        /// The addresses.
+        result: Result<Vec<IpAddr>, FetchError>,
+    },
     /// A robots.txt.
     Robots {
         /// Whose it is.
@@ -80,6 +87,12 @@ impl<P: Policy> Asker<P> {
     fn take_in(&mut self, report: Report) -> Result<(), AskError> {
         match report {
             Report::Resolved { page, host, result } => self.resolved(page, host, result),
+            Report::Met { host, result } => {
+                self.being_looked_up.remove(&host);
+                // Where there are none the request will say so.
+                self.found_at(host, &result.unwrap_or_default());
+                Ok(())
+            }
             Report::Robots {
                 authority,
                 host,
@@ -160,6 +173,19 @@ impl<P: Policy> Asker<P> {
             Ok(response) => response.requests_sent,
             Err(error) => error.requests_sent,
         };
+        if result
+            .as_ref()
+            .is_err_and(|error| error.class == ErrorClass::NotPermitted)
+        {
+            if let Some((host, Slot::Own, _)) = asked {
+                self.visit(host, Visit::Closed);
+            }
+            self.robots.not_asking(authority);
+            for page in self.robots.waited(authority) {
+                self.give_back(page, "", String::new())?;
+            }
+            return Ok(());
+        }
         let own = self.ledger.index().find_host(&host_of_authority(authority));
         let now_s = self.now_s();
         let body_bytes = match result {
@@ -402,6 +428,10 @@ impl<P: Policy> Asker<P> {
             self.stale.insert(page);
             self.lose(page, facts);
             return Ok(());
+        }
+        if error.class == ErrorClass::NotPermitted {
+            // It was never sent.
+            return self.give_back(page, "", String::new());
         }
         if error.class == ErrorClass::OutOfFiles {
             // Says nothing of the page nor of its host: both are let be until others are done.

@@ -4,6 +4,7 @@ mod advise;
 mod audit;
 mod backtest;
 mod check;
+mod cluster;
 mod completions;
 mod copies;
 mod crawl;
@@ -48,6 +49,9 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Share a crawl among several machines: join, status, audit, stop
+    #[command(subcommand)]
+    Cluster(cluster::Cluster),
     /// Check the links of a site: which are broken, and on which page and line they stand
     Check(Box<check::Check>),
     /// Tell what belongs to a crawl, or change it: rules are added to those there are
@@ -122,6 +126,7 @@ impl Command {
         match self {
             Self::Demo(command) => command.run(output),
             Self::Crawl(command) => command.run(output),
+            Self::Cluster(command) => command.run(output),
             Self::Check(command) => command.run(output),
             Self::Scope(command) => command.run(output),
             Self::Status(command) => command.run(output),

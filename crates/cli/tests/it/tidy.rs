@@ -52,6 +52,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
+        "node",
+        &[
+            "frontier",
+            "pagestore",
+            "ledger",
+            "crawl",
+            "cluster",
+            "fetch",
+        ],
+    ),
+    (
         "cli",
         &[
             "frontier",
@@ -64,7 +75,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "ledger",
             "questions",
             "crawl",
+            "bus",
             "cluster",
+            "node",
             "events",
             "deliver",
             "tables",

@@ -41,13 +41,14 @@ impl Rows {
     pub(super) fn run(self, table: Table, output: &Output) -> anyhow::Result<()> {
         let form = form(&self.paths.output, self.format)?;
         // A crawl that is not there is told as such, not as a file that cannot be written.
-        if shard_folders(&self.paths.directory).is_empty() {
-            drop(Store::look(&self.paths.directory)?);
+        let directory = self.paths.looked_at()?;
+        if shard_folders(&directory).is_empty() {
+            drop(Store::look(&directory)?);
         }
         let progress = Progress::busy("writing");
         let mut rows = 0;
         write_whole(&self.paths.output, |out| {
-            let written = table.write(&self.paths.directory, form, out);
+            let written = table.write(&directory, form, out);
             rows = written.map_err(std::io::Error::other)?;
             Ok(())
         })?;

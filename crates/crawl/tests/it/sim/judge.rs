@@ -36,7 +36,7 @@ impl World {
     /// A request is about to be sent.
     pub(super) fn sends(&mut self, process: &Process, job: &Job) {
         let url = match job {
-            Job::Resolve { .. } => return,
+            Job::Resolve { .. } | Job::Meet { .. } => return,
             Job::Robots { url, .. } => url,
             Job::Page(job) | Job::Sibling { job, .. } => &job.url,
         };
