@@ -56,8 +56,14 @@ impl Copies {
             Usage::of("URL", what)
         })?;
         url.set_fragment(None);
-        let path = &shards::folder_of(path, &url)?;
-        let directory = Directory::look(path)?;
+        let looked = super::cluster::looked_at(path)?;
+        let folder = shards::folder_of(&looked, &url)?;
+        let directory = Directory::look(&folder)?;
+        // Journals are copied from the servers where machines share a crawl; bodies lie where they were fetched.
+        let path = &match folder.file_name() {
+            Some(shard) if looked != path => path.join(shards::FOLDER).join(shard),
+            _ => folder,
+        };
         let key = canonical_key(&url, &directory.plan.keys);
         let store = directory.store;
         let page = store.index().find(store.keyer().key(&key));
@@ -116,6 +122,15 @@ impl Copies {
         } else {
             closed.with_file_name(name + ".open")
         };
+        anyhow::ensure!(
+            path.exists()
+                || !self
+                    .directory
+                    .parent()
+                    .is_some_and(|it| it.ends_with(shards::FOLDER)),
+            "{}: its body is not on this machine; where machines share a crawl, the one that fetched a page has it",
+            shown(self.url.as_str())
+        );
         let span = Span {
             offset: at.offset,
             length: at.length,

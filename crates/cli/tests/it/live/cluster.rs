@@ -413,6 +413,23 @@ fn looked_at(party: &Party, town: &Town) {
     assert_eq!(why["state"], "fetched", "{why}");
     let pages = json(3, format!("export pages {node} -o {node}.jsonl"));
     assert_eq!(pages["pages"], status["known"], "{pages} {status}");
+    let show = |number: usize| {
+        let node = party.nodes[number].directory.display();
+        turnstone(party.path(), &format!("show {node} {page} --text"))
+    };
+    let shown = [show(0), show(1)];
+    let here = shown.iter().filter(|ran| ran.code == 0).count();
+    assert_eq!(
+        here, 1,
+        "one machine has its body: {} {}",
+        shown[0].err, shown[1].err
+    );
+    let elsewhere = shown.iter().find(|ran| ran.code != 0).unwrap();
+    assert!(
+        elsewhere.err.contains("not on this machine"),
+        "{}",
+        elsewhere.err
+    );
     json(4, format!("report {node}"));
     let events = turnstone(party.path(), &format!("events {node} --json"));
     assert!(events.out.lines().count() > 10, "{}", events.out);
