@@ -25,7 +25,7 @@ HASHES = [
     "06445f574de7639825014c6c7ad4ca8f170f8c08615d93283f915aacbb47f1eb",  # aarch64
 ]
 PAGES = 3000
-DELAY = "2s"
+DELAY = "1s"
 SHARDS = 8
 
 children = []

@@ -24,7 +24,8 @@ use turnstone_ledger::{Budget, Ledger, LedgerError, SliceNote, Spent, Stop};
 use turnstone_pagestore::{Entry, Index, Keyer, PageState, StoreError};
 
 use crate::epoch::Epoch;
-use crate::hand_out::{Errand, Job};
+use crate::errands::Errand;
+use crate::hand_out::Job;
 use crate::orders::Halt;
 use crate::pace::Pacing;
 use crate::plan::{Lists, Plan};

@@ -10,7 +10,7 @@ use turnstone_fetch::{FetchError, Response, Url};
 use turnstone_frontier::Policy;
 
 use crate::asker::{AskError, Asker};
-use crate::hand_out::Errand;
+use crate::errands::Errand;
 use crate::receive::Report;
 
 /// An errand at a host of the shard that gets it.

@@ -36,6 +36,7 @@ pub mod asker;
 mod begin;
 mod clock;
 mod epoch;
+mod errands;
 mod hand_out;
 mod hints;
 mod keeper;

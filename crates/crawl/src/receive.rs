@@ -10,7 +10,8 @@ use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Tick
 use turnstone_pagestore::{Entry, Facts, Key, Mood, NewPage, Settled};
 
 use crate::asker::{AskError, Asker};
-use crate::hand_out::{Errand, ROBOTS_BYTES_MAX, Slot};
+use crate::errands::Errand;
+use crate::hand_out::{ROBOTS_BYTES_MAX, Slot};
 use crate::lent::Lent;
 use crate::mood;
 use crate::page::{self, By};
