@@ -82,14 +82,14 @@ impl<P: Policy> Asker<P> {
                 at += 1;
                 continue;
             }
+            let Errand { authority, url, .. } = self.errands.remove(at);
+            self.visit(host, Visit::Opened);
             if owner.is_some() {
                 // Its own shard, at another node, knows how long it rests; here the longest rest will do.
                 let rest = self.plan.crawl_delay_max.as_millis();
                 let rest = u64::try_from(rest).unwrap_or(u64::MAX);
                 self.hold(host, self.now.plus(rest));
             }
-            let Errand { authority, url, .. } = self.errands.remove(at);
-            self.visit(host, Visit::Opened);
             let spacing = self.spacing(host, self.plan.politeness.delay_ms);
             self.opens(host);
             self.jobs.push(Job::Robots {
