@@ -7,8 +7,7 @@
 All of it on this machine: the web, one NATS server with `sync_interval: always` (a program that the tests of the bus
 have installed), and the nodes, so they take each other's processors. For each kind: pages stored until 98 % is
 proven, requests, seconds (a node's opening and its end included), items and bytes sent between shards, bytes of
-journals, bytes that the server keeps. Then a node is killed (kill -9), and the seconds until its shards are held
-again. Kinds take turns. Politeness is off.
+journals, bytes that the server keeps. Kinds take turns. Politeness is off.
 """
 
 import json
@@ -39,10 +38,10 @@ def size(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def words(folder, seed, directory):
+def words(folder, seed, directory, delay="0s"):
     return [
         "crawl", seed, "-o", directory, "--everywhere", "--allow-private", "--contact", "bench@example.org",
-        "--hosts-file", folder / "hosts", "--delay", "0s", "--no-warc", "--json",
+        "--hosts-file", folder / "hosts", "--delay", delay, "--no-warc", "--json",
     ]
 
 
@@ -92,30 +91,6 @@ def run_quietly(where, name):
     return "founded" if requests else ""
 
 
-def takeover(folder, where, seed, serial):
-    """Seconds from kill -9 until every shard of the killed node is held by the other, twenty of which are its lease."""
-    for path in folder.glob("node-*"):
-        shutil.rmtree(path, ignore_errors=True)
-    name = f"bench-{serial}"
-    slow = words(folder, seed, folder / "node-0") + ["--delay", "1s", "--shards", SHARDS, "--cluster", where, "--cluster-name", name]
-    nodes = [start(folder, 0, slow)]
-    while not run_quietly(where, name):
-        time.sleep(0.05)
-    nodes.append(join(folder, where, name, 1))
-    held = lambda: [len(node["shards"]) for node in json.loads(run(["cluster", "status", where, name, "--json"]))["nodes"]]
-    while sorted(held())[-2:] != [SHARDS // 2, SHARDS // 2]:
-        time.sleep(0.2)
-    time.sleep(3)
-    nodes[1].kill()
-    killed = time.monotonic()
-    while max(held()) < SHARDS:
-        time.sleep(0.1)
-    took = time.monotonic() - killed
-    nodes[0].send_signal(signal.SIGTERM)
-    nodes[0].wait()
-    return {"kind": "takeover", "seconds": round(took, 1)}
-
-
 def main():
     pages = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 2
@@ -146,7 +121,6 @@ def main():
                     told = crawl(folder, where, store, found[1], kind, serial)
                     told["load"] = round(os.getloadavg()[0], 1)
                     print(json.dumps(told), flush=True)
-            print(json.dumps(takeover(folder, where, found[1], serial + 1)), flush=True)
         finally:
             for child in (served, server):
                 child.kill()
