@@ -490,6 +490,7 @@ impl<P: Policy> Asker<P> {
             listed,
             depth,
             refused: (class, detail),
+            metadata: &[],
         };
         self.ledger.add(self.now, new)
     }

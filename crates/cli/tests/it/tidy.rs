@@ -49,6 +49,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "server",
         &["frontier", "pagestore", "ledger", "events", "lab"],
     ),
+    ("urlfrontier", &["frontier", "pagestore", "ledger", "crawl"]),
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
@@ -69,6 +70,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "deliver",
             "tables",
             "server",
+            "urlfrontier",
         ],
     ),
     (

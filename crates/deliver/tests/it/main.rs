@@ -41,6 +41,7 @@ fn crawl(folder: &Path, pages: u32) -> Store {
             listed: false,
             depth: 0,
             refused: ("", ""),
+            metadata: &[],
         };
         store.add(Tick(0), new);
     }
