@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use turnstone_frontier::Tick;
+use turnstone_frontier::{PageId, Tick};
 
 use crate::disk::Disk;
 use crate::entry::Entry;
 use crate::error::StoreError;
 use crate::journal::{Position, damaged, read_entry};
+use crate::store::Store;
 
 /// Reads written entries.
 #[derive(Clone, Debug)]
@@ -80,5 +81,16 @@ impl Reader {
             )
         };
         take(tick, &entry).ok_or_else(other)
+    }
+}
+
+impl Store {
+    /// When a page was found.
+    pub fn found_at(&self, page: PageId) -> Result<Tick, StoreError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let at = self.index.page_at(page);
+        let bytes = self.journal.entry_bytes(at, &mut buffer)?;
+        let entry = Entry::read(bytes).map_err(|what| damaged(self.journal.path(), at.0, what))?;
+        Ok(entry.0)
     }
 }

@@ -401,15 +401,6 @@ impl Store {
         }
     }
 
-    /// When a page was found.
-    pub fn found_at(&self, page: PageId) -> Result<Tick, StoreError> {
-        let mut buffer = self.buffer.borrow_mut();
-        let at = self.index.page_at(page);
-        let bytes = self.journal.entry_bytes(at, &mut buffer)?;
-        let entry = Entry::read(bytes).map_err(|what| damaged(self.journal.path(), at.0, what))?;
-        Ok(entry.0)
-    }
-
     /// The key and the URL of a page.
     pub fn named(&self, page: PageId) -> Result<(Key, String), StoreError> {
         let mut buffer = self.buffer.borrow_mut();

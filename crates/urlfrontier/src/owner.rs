@@ -22,8 +22,8 @@ use crate::crawls::Crawls;
 const JOBS_MAX: usize = 1024;
 /// How many jobs share a write.
 const SHARED_MAX: usize = 256;
-/// How many bytes do, and more than one job.
-const WAITING_BYTES_MAX: usize = 8 << 20;
+/// How many bytes do, and more than one job: as much as is taken in within some milliseconds.
+const WAITING_BYTES_MAX: usize = 2 << 20;
 /// How many groups of answers may wait for the disk.
 const GROUPS_MAX: usize = 8;
 
@@ -46,6 +46,8 @@ type Job = Box<dyn FnOnce(&mut Crawls) -> (Answer, Reply) + Send>;
 #[derive(Clone)]
 pub(crate) struct Owner {
     jobs: mpsc::Sender<Job>,
+    /// Those for which somebody waits who is not putting anything.
+    urgent: mpsc::Sender<Job>,
 }
 
 /// Answers that wait for the disk.
@@ -58,14 +60,16 @@ impl Owner {
     /// Gives the crawls to a thread of their own; it ends when nobody can ask any more.
     pub(crate) fn of(crawls: Crawls) -> (Self, thread::JoinHandle<()>) {
         let (jobs, work) = mpsc::channel(JOBS_MAX);
+        let (urgent, first) = mpsc::channel(JOBS_MAX);
         let thread = thread::Builder::new()
             .name("frontier".to_owned())
-            .spawn(move || own(crawls, work))
+            .spawn(move || own(crawls, Work { work, first }))
             .expect("a process may have two more threads");
-        (Self { jobs }, thread)
+        (Self { jobs, urgent }, thread)
     }
 
-    /// Asks. What comes is the answer, still to come: jobs are done in the order in which they were taken.
+    /// Asks. What comes is the answer, still to come. Jobs whose answers are durable are done in the order in which they
+    /// were taken, all others before them.
     pub(crate) async fn submit<T: Send + 'static>(
         &self,
         when: Answer,
@@ -81,7 +85,12 @@ impl Owner {
             });
             (when, reply)
         });
-        self.jobs.send(job).await.map_err(|_| ended())?;
+        // What is put comes in streams, and waits for the disk anyway; all else goes before it.
+        let jobs = match when {
+            Answer::Durable => &self.jobs,
+            Answer::Now | Answer::Written => &self.urgent,
+        };
+        jobs.send(job).await.map_err(|_| ended())?;
         Ok(answer)
     }
 
@@ -100,21 +109,50 @@ pub(crate) fn ended() -> Status {
     Status::unavailable("the frontier has ended")
 }
 
-fn own(mut crawls: Crawls, mut jobs: mpsc::Receiver<Job>) {
+/// What is to be done.
+struct Work {
+    work: mpsc::Receiver<Job>,
+    first: mpsc::Receiver<Job>,
+}
+
+impl Work {
+    /// The next job, once there is one; nothing when nobody can ask any more.
+    async fn next(&mut self) -> Option<Job> {
+        tokio::select! {
+            biased;
+            Some(job) = self.first.recv() => Some(job),
+            Some(job) = self.work.recv() => Some(job),
+            else => None,
+        }
+    }
+
+    /// The next job, if there is one.
+    fn waiting(&mut self) -> Option<Job> {
+        self.first.try_recv().or_else(|_| self.work.try_recv()).ok()
+    }
+}
+
+fn own(mut crawls: Crawls, mut jobs: Work) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.expect("a thread that only waits needs nothing");
     let (groups, work) = threads::sync_channel::<Group>(GROUPS_MAX);
     let (failed, failures) = threads::channel();
     let syncing = thread::Builder::new()
         .name("frontier-sync".to_owned())
         .spawn(move || sync(&work, &failed))
         .expect("a process may have one more thread");
-    while let Some(first) = jobs.blocking_recv() {
+    while let Some(first) = runtime.block_on(jobs.next()) {
         let mut replies = Vec::new();
         let mut job = Some(first);
         while let Some(next) = job {
             replies.push(next(&mut crawls));
-            let room = crawls.waiting_bytes() < WAITING_BYTES_MAX;
+            // Whoever is waited for hears as soon as it is written.
+            let urgent = replies
+                .last()
+                .is_some_and(|(when, _)| *when == Answer::Written);
+            let room = !urgent && crawls.waiting_bytes() < WAITING_BYTES_MAX;
             job = match room && replies.len() < SHARED_MAX {
-                true => jobs.try_recv().ok(),
+                true => jobs.waiting(),
                 false => None,
             };
         }

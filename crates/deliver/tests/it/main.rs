@@ -2,6 +2,8 @@
 //! crawl.
 #![allow(clippy::unwrap_used)]
 
+mod smtp;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;

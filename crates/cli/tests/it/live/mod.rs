@@ -17,6 +17,7 @@
 //! | `shards` | a crawl cut into shards in one process, killed again and again |
 //! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
 //! | `telling` | events, copies and diffs of a site that changes and is hostile to its reader |
+//! | `ignoring` | clocks and counters that do not count as changes |
 //! | `delivering` | events reach those who want them, over kills and dead receivers |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
@@ -32,6 +33,7 @@ mod check;
 mod crawler;
 mod delivering;
 mod dice;
+mod ignoring;
 mod indexes;
 mod keep;
 mod kills;
