@@ -3,7 +3,8 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: dist dist-test package wheel demo cluster-demo cluster-soak test sim soak check lint build bench conformance e2e fuzz clean
+.PHONY: dist dist-test package wheel demo cluster-demo cluster-soak test sim soak soak-deliver soak-frontier \
+        bench-frontier check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
@@ -31,6 +32,18 @@ soak:
 ## cluster-soak: kill, pause and cut off processes that share a crawl, and their servers; SEED repeats a run
 cluster-soak:
 	KILLS=$(KILLS) SEED=$(SEED) $(CARGO) test --workspace --quiet --test it cluster_soak_by_hand -- --ignored --nocapture
+## soak-deliver: the same with receivers of events: none is lost, none invented, all in order
+soak-deliver:
+	KILLS=200 $(CARGO) test --workspace --quiet --test it events_are_delivered_over_kills -- --nocapture
+
+## soak-frontier: kill a server that lends pages KILLS times while clients put and get
+soak-frontier:
+	KILLS=$(KILLS) $(CARGO) test --quiet -p turnstone-urlfrontier --test it nothing_acknowledged -- --nocapture
+
+## bench-frontier: URLs put a second, waiting times and memory with URLS known URLs
+URLS ?= 10000000
+bench-frontier:
+	$(CARGO) run --release --quiet -p turnstone-urlfrontier --example load -- $(URLS)
 
 ## check: format and lints, warnings are errors
 check:

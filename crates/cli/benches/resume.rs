@@ -146,6 +146,7 @@ fn crawl(folder: &std::path::Path, pages: usize) -> (u64, Vec<f64>) {
                 listed: false,
                 depth: 1,
                 refused: ("", ""),
+                metadata: &[],
             };
             links.push(ledger.add(tick, new));
         }

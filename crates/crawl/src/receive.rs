@@ -527,6 +527,7 @@ impl<P: Policy> Asker<P> {
             listed,
             depth,
             refused: (class, detail),
+            metadata: &[],
         };
         self.ledger.add(self.now, new)
     }

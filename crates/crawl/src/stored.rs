@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use turnstone_fetch::html::outline::{Outline, outline};
-use turnstone_fetch::html::{PageInput, PageLimits, read_page};
+use turnstone_fetch::html::{Ignored, IgnoredCount, PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
 use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::KeyOptions;
@@ -141,10 +141,12 @@ pub struct Visible {
     pub text: String,
     /// More text was there than is kept.
     pub cut: bool,
+    /// How much does not count, and is not there.
+    pub ignored: IgnoredCount,
 }
 
-/// The visible text of a stored answer; nothing if it is no text.
-pub fn visible(answer: StoredAnswer<'_>) -> Option<Visible> {
+/// The visible text of a stored answer, without what does not count; nothing if it is no text.
+pub fn visible(answer: StoredAnswer<'_>, ignored: &Ignored) -> Option<Visible> {
     let url = answer.url;
     let truncation = answer.truncated.map(truncation);
     let response = response(answer, truncation);
@@ -162,6 +164,7 @@ pub fn visible(answer: StoredAnswer<'_>) -> Option<Visible> {
             };
             let limits = PageLimits {
                 lines: true,
+                ignored: ignored.clone(),
                 ..PageLimits::default()
             };
             let page = read_page(input, &limits);
@@ -169,12 +172,14 @@ pub fn visible(answer: StoredAnswer<'_>) -> Option<Visible> {
                 title: page.title.unwrap_or_default(),
                 text: page.text,
                 cut: page.cuts.text,
+                ignored: page.ignored,
             })
         }
         Media::Text | Media::Xml | Media::Json => Some(Visible {
             title: String::new(),
             text: String::from_utf8_lossy(body).into_owned(),
             cut: false,
+            ignored: IgnoredCount::default(),
         }),
         Media::Gzip | Media::Pdf | Media::Image | Media::AudioVideo | Media::Binary => None,
     }

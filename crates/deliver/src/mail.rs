@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use lettre::message::Mailbox;
+use lettre::message::header::ContentType;
 use lettre::{Message, SmtpTransport, Transport as _};
 use turnstone_events::{Kind, plain};
 use turnstone_pagestore::warc::warc_date;
@@ -31,6 +32,8 @@ pub(crate) fn send(mail: &Mail, name: &str, batch: &Batch<'_>) -> Result<(), Sen
         parsed.map_err(|error| failed(format!("'{text}' is no address: {error}")))
     };
     let mut message = Message::builder()
+        // Without it readers take the text for ASCII.
+        .header(ContentType::TEXT_PLAIN)
         .from(address(&mail.from)?)
         .subject(subject(name, batch));
     if let (Some(first), Some(last)) = (batch.events.first(), batch.events.last()) {

@@ -15,6 +15,7 @@ mod chance;
 mod event;
 mod heap;
 mod id;
+mod lender;
 mod policy;
 mod random;
 mod ranking;
@@ -26,6 +27,7 @@ pub use calendar::{Politeness, Tick, Visit};
 pub use chance::Chance;
 pub use event::{Arrival, Arrived, Change, Crossing, Event, Fault};
 pub use id::{HostId, PageId};
+pub use lender::{Lender, Queue, Wish};
 pub use policy::{
     Coverage, Ends, Links, Masses, NoLinks, Policy, Proof, Report, Shard, WholeGraphRank,
 };

@@ -302,6 +302,7 @@ impl<P: Policy> Ledger<P> {
             listed: false,
             depth: item.depth,
             refused: (&refused.0, &refused.1),
+            metadata: &[],
         };
         self.add(tick, new);
     }

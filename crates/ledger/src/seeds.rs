@@ -30,6 +30,7 @@ pub fn sow(store: &mut Store, seeds: &[Url], keys: &KeyOptions, tick: Tick) -> V
                 listed: false,
                 depth: 0,
                 refused: ("", ""),
+                metadata: &[],
             },
         );
     }

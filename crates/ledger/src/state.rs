@@ -206,6 +206,8 @@ impl<P: Policy> State<P> {
             | Entry::Robots { .. }
             | Entry::Plan { .. }
             | Entry::Starved
+            | Entry::Lent { .. }
+            | Entry::Forgotten { .. }
             | Entry::Note { .. } => {}
         }
         self.mourn(store);

@@ -23,6 +23,7 @@ pub fn add(store: &mut Store, tick: Tick, (key, url): (Key, &Url), depth: u8) ->
         listed: false,
         depth,
         refused: ("", ""),
+        metadata: &[],
     };
     store.add(tick, new)
 }

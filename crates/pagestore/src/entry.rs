@@ -60,6 +60,22 @@ pub enum Entry<'a> {
         url: &'a str,
         /// Why it is not going to be asked for, as class and detail; both empty if it is.
         refused: (&'a str, &'a str),
+        /// What another crawler wants back with the page when it is lent to it; opaque here.
+        metadata: &'a [u8],
+    },
+    /// Pages of one host were lent to another crawler. Those it has not settled by then may be lent again.
+    Lent {
+        /// The first tick at which they may.
+        until: Tick,
+        /// The pages, in the order in which they were lent.
+        pages: Links<'a>,
+    },
+    /// A page is as if it had never been known: whoever names its URL again names a new page.
+    Forgotten {
+        /// The page.
+        page: PageId,
+        /// Its fingerprint, which is free now.
+        key: Key,
     },
     /// The scheduler handed a page out.
     HandOut {
@@ -230,15 +246,30 @@ impl Entry<'_> {
                 key,
                 url,
                 refused: (class, detail),
+                metadata,
             } => {
                 out.put_number(u64::from(page.0));
                 out.put_number(u64::from(host.0));
-                out.push(u8::from(*seed) | u8::from(*outside) << 1 | u8::from(*listed) << 2);
+                let described = !metadata.is_empty();
+                let marks = [*seed, *outside, *listed, described];
+                let marks = marks.iter().enumerate();
+                out.push(marks.fold(0, |byte, (bit, mark)| byte | u8::from(*mark) << bit));
                 out.push(*depth);
                 out.extend_from_slice(&key.to_bytes());
                 out.put_bytes(url.as_bytes());
                 out.put_bytes(class.as_bytes());
                 out.put_bytes(detail.as_bytes());
+                if described {
+                    out.put_bytes(metadata);
+                }
+            }
+            Self::Lent { until, pages } => {
+                out.put_number(until.0);
+                pages.put(out);
+            }
+            Self::Forgotten { page, key } => {
+                out.put_number(u64::from(page.0));
+                out.extend_from_slice(&key.to_bytes());
             }
             Self::HandOut { page } => out.put_number(u64::from(page.0)),
             Self::Outcome(outcome) => outcome.put(out),
@@ -348,6 +379,8 @@ impl Entry<'_> {
             Self::Away { .. } => 18,
             Self::Sent { .. } => 19,
             Self::Received { .. } => 20,
+            Self::Lent { .. } => 24,
+            Self::Forgotten { .. } => 25,
         }
     }
 }
@@ -385,6 +418,10 @@ impl<'a> Entry<'a> {
                     key: Key::from_bytes(from.array()?),
                     url: from.text()?,
                     refused: (from.text()?, from.text()?),
+                    metadata: match marks & 8 {
+                        0 => &[],
+                        _ => from.bytes()?,
+                    },
                 }
             }
             4 => Self::HandOut {
@@ -455,6 +492,14 @@ impl<'a> Entry<'a> {
             },
             20 => Self::Received {
                 bytes: from.bytes()?,
+            },
+            24 => Self::Lent {
+                until: Tick(from.number()?),
+                pages: checked_links(from.take(from.left())?)?,
+            },
+            25 => Self::Forgotten {
+                page: PageId(from.small()?),
+                key: Key::from_bytes(from.array()?),
             },
             _ => return Err(Malformed("an entry of unknown kind")),
         };

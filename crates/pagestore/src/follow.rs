@@ -37,8 +37,10 @@ impl Store {
                 self.seen.insert(digest, first);
             }
             self.index.fold(at, tick, &entry);
-            if let Entry::Page { key, page, .. } = &entry {
-                self.index.know_key(*key, *page);
+            match &entry {
+                Entry::Page { key, page, .. } => self.index.know_key(*key, *page),
+                Entry::Forgotten { key, page } => self.index.forget_key(*key, *page),
+                _ => {}
             }
             see(&self.index, at, tick, &entry);
             entries += 1;

@@ -136,6 +136,11 @@ impl Index {
         self.keys = keys;
     }
 
+    /// A page cannot be found by its key any more.
+    pub(crate) fn forget_key(&mut self, key: Key, page: PageId) {
+        self.keys.remove(key, page);
+    }
+
     /// Folds one entry in, all but a page's key: see [`Index::know_key`].
     pub(crate) fn fold(&mut self, at: Position, tick: Tick, entry: &Entry<'_>) {
         self.latest = self.latest.max(tick);
@@ -251,7 +256,9 @@ impl Index {
                 *latest = (*latest).max(*changed_s);
             }
             Entry::Cut { shard, shards } => self.shard = Some((*shard, *shards)),
-            Entry::Sent { .. }
+            Entry::Forgotten { page, .. } => self.rescope(*page, false),
+            Entry::Lent { .. }
+            | Entry::Sent { .. }
             | Entry::Received { .. }
             | Entry::Held { .. }
             | Entry::Shut { .. }

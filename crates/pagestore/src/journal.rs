@@ -24,8 +24,8 @@ use crate::frame::{self, HEAD_BYTES, Look};
 /// First bytes of a journal.
 const MAGIC: [u8; 8] = *b"TSJOURNL";
 /// The format this release writes, and the newest it reads. 2 has hints, 3 has arms, 4 has plans
-/// and remembers what is out of scope, 5 has shards; all else is as in 1.
-const VERSION: u32 = 5;
+/// and remembers what is out of scope, 5 has shards, 6 has pages lent to other crawlers; all else is as in 1.
+const VERSION: u32 = 6;
 /// Where the version stands.
 const VERSION_AT: u64 = MAGIC.len() as u64;
 /// Magic, version, four bytes to spare, the secret of the key table.

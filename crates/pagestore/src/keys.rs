@@ -87,6 +87,16 @@ impl KeyTable {
             .insert_unique(key.high, (key, page), |(key, _)| key.high);
     }
 
+    /// Takes out a key, if it is that of this page.
+    pub(crate) fn remove(&mut self, key: Key, page: PageId) {
+        let found = self
+            .entries
+            .find_entry(key.high, |other| *other == (key, page));
+        if let Ok(found) = found {
+            found.remove();
+        }
+    }
+
     pub(crate) fn reserve(&mut self, more: usize) {
         self.entries.reserve(more, |(key, _)| key.high);
     }
@@ -99,11 +109,14 @@ impl KeyTable {
 /// Keys handed over at once.
 const BATCH: usize = 4096;
 
+/// What becomes of a key: it leads to a page, or does so no more.
+type Change = (Key, PageId, bool);
+
 /// Fills a key table beside the thread that reads the journal: each insertion waits for memory,
 /// and reading need not wait with it.
 pub(crate) struct KeyGatherer {
-    batch: RefCell<Vec<(Key, PageId)>>,
-    batches: mpsc::SyncSender<Vec<(Key, PageId)>>,
+    batch: RefCell<Vec<Change>>,
+    batches: mpsc::SyncSender<Vec<Change>>,
     thread: thread::JoinHandle<KeyTable>,
 }
 
@@ -111,12 +124,15 @@ impl KeyGatherer {
     /// Makes room for about so many pages.
     pub(crate) fn start(pages: usize) -> Self {
         // A reader that is faster waits for the table, so that memory stays bounded.
-        let (batches, work) = mpsc::sync_channel::<Vec<(Key, PageId)>>(64);
+        let (batches, work) = mpsc::sync_channel::<Vec<Change>>(64);
         let thread = thread::spawn(move || {
             let mut table = KeyTable::default();
             table.reserve(pages);
-            for (key, page) in work.into_iter().flatten() {
-                table.insert(key, page);
+            for (key, page, is_known) in work.into_iter().flatten() {
+                match is_known {
+                    true => table.insert(key, page),
+                    false => table.remove(key, page),
+                }
             }
             table
         });
@@ -128,8 +144,16 @@ impl KeyGatherer {
     }
 
     pub(crate) fn add(&self, key: Key, page: PageId) {
+        self.change((key, page, true));
+    }
+
+    pub(crate) fn remove(&self, key: Key, page: PageId) {
+        self.change((key, page, false));
+    }
+
+    fn change(&self, change: Change) {
         let mut batch = self.batch.borrow_mut();
-        batch.push((key, page));
+        batch.push(change);
         if batch.len() == BATCH {
             let full = std::mem::replace(&mut *batch, Vec::with_capacity(BATCH));
             self.batches.send(full).expect("the table is being filled");

@@ -15,16 +15,16 @@ use turnstone_frontier::{HostId, PageId, Tick};
 
 use crate::checkpoint;
 use crate::digests::{Digests, FirstCapture};
-use crate::disk::Disk;
 use crate::entry::{Entry, Hint};
 use crate::error::StoreError;
 use crate::facts::Facts;
 use crate::index::{Index, SEED_NOTE};
-use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged, read_entry};
+use crate::journal::{Access, Journal, Position, Scan, Syncer, damaged};
 use crate::keys::{Key, KeyGatherer, Keyer};
 use crate::lock::Lock;
 use crate::outcome::{Outcome, Settled};
 use crate::page_state::PageState;
+use crate::reader::Reader;
 
 /// What a page costs in a journal, links and all: less than in most.
 const PAGE_BYTES_GUESS: u64 = 85;
@@ -48,6 +48,8 @@ pub struct NewPage<'a> {
     pub depth: u8,
     /// Why it is not going to be asked for, as class and detail; both empty if it is.
     pub refused: (&'a str, &'a str),
+    /// What another crawler wants back with the page when it is lent to it.
+    pub metadata: &'a [u8],
 }
 
 impl<'a> NewPage<'a> {
@@ -62,6 +64,7 @@ impl<'a> NewPage<'a> {
             listed,
             depth,
             refused,
+            metadata,
         } = self;
         Entry::Page {
             page,
@@ -73,6 +76,7 @@ impl<'a> NewPage<'a> {
             key,
             url,
             refused,
+            metadata,
         }
     }
 }
@@ -177,6 +181,7 @@ impl Store {
             check(&index, &entry).map_err(|what| damaged(journal.path(), at.0, what))?;
             match &entry {
                 Entry::Page { key, page, .. } => gatherer.add(*key, *page),
+                Entry::Forgotten { key, page } => gatherer.remove(*key, *page),
                 Entry::Outcome(outcome) => {
                     if let Some((digest, first)) = stored_body(&index, outcome) {
                         seen.insert(digest, first);
@@ -271,8 +276,10 @@ impl Store {
         debug_assert_eq!(check(&self.index, entry), Ok(()));
         let at = self.journal.append(tick, entry);
         self.index.fold(at, tick, entry);
-        if let Entry::Page { key, page, .. } = entry {
-            self.index.know_key(*key, *page);
+        match entry {
+            Entry::Page { key, page, .. } => self.index.know_key(*key, *page),
+            Entry::Forgotten { key, page } => self.index.forget_key(*key, *page),
+            _ => {}
         }
         at
     }
@@ -377,10 +384,7 @@ impl Store {
 
     /// Reads entries from other threads.
     pub fn reader(&self) -> Reader {
-        Reader {
-            disk: self.journal.disk(),
-            path: self.journal.path().to_owned(),
-        }
+        Reader::new(self.journal.disk(), self.journal.path())
     }
 
     /// The URL of a page, as found.
@@ -504,26 +508,6 @@ impl Store {
     }
 }
 
-/// Reads written entries, from any thread.
-#[derive(Clone, Debug)]
-pub struct Reader {
-    disk: Arc<dyn Disk>,
-    path: PathBuf,
-}
-
-impl Reader {
-    /// The URL of the page announced at a position.
-    pub fn url(&self, page_at: Position) -> Result<String, StoreError> {
-        let mut buffer = Vec::new();
-        let bytes = read_entry(&*self.disk, &self.path, page_at, &mut buffer)?;
-        match Entry::read(bytes) {
-            Ok((_, Entry::Page { url, .. })) => Ok(url.to_owned()),
-            Ok(_) => Err(damaged(&self.path, page_at.0, "no page is announced here")),
-            Err(what) => Err(damaged(&self.path, page_at.0, what)),
-        }
-    }
-}
-
 /// The body that an outcome put into the archive: revisits put none there.
 pub(crate) fn stored_body(
     index: &Index,
@@ -564,7 +548,15 @@ pub(crate) fn check(index: &Index, entry: &Entry<'_>) -> Result<(), &'static str
     let fits = match entry {
         Entry::Host { host, .. } | Entry::Away { host, .. } => host.index() == index.host_count(),
         Entry::Page { page, host, .. } => page.index() == pages && host_known(host),
-        Entry::HandOut { page } => page_known(page),
+        Entry::HandOut { page } | Entry::Forgotten { page, .. } => page_known(page),
+        Entry::Lent { pages, .. } => {
+            let (mut known, mut of) = (true, None);
+            pages.each(|page| {
+                known &= page_known(&page)
+                    && *of.get_or_insert_with(|| index.host(page)) == index.host(page);
+            });
+            known
+        }
         Entry::Outcome(outcome) => match &outcome.settled {
             Settled::Moved(to) => page_known(&outcome.page) && page_known(to),
             Settled::Fetched(_) | Settled::Failed(_) => page_known(&outcome.page),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use anyhow::Context as _;
 use turnstone_crawl::stored::{Outlined, StoredAnswer, Visible, outlined, visible};
 use turnstone_fetch::Url;
+use turnstone_fetch::html::Ignored;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::PageId;
 use turnstone_pagestore::warc::{self, HttpBlock, Span, read_at};
@@ -24,6 +25,8 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 pub(crate) struct Copies {
     directory: PathBuf,
     store: Rc<Store>,
+    /// What of them does not count.
+    ignored: Ignored,
     pub(crate) url: Url,
     /// Oldest first.
     pub(crate) all: Vec<Facts>,
@@ -65,17 +68,19 @@ impl Copies {
             _ => folder,
         };
         let key = canonical_key(&url, &directory.plan.keys);
+        let ignored = directory.plan.pages.ignored.clone();
         let store = directory.store;
         let page = store.index().find(store.keyer().key(&key));
         let page =
             page.with_context(|| format!("{}: the crawl never met it", shown(url.as_str())))?;
-        Self::in_store(path, &Rc::new(store), (url, page))
+        Self::in_store(path, &Rc::new(store), ignored, (url, page))
     }
 
     /// Those of a page of a store that is looked at.
     pub(crate) fn in_store(
         path: &Path,
         store: &Rc<Store>,
+        ignored: Ignored,
         (url, page): (Url, PageId),
     ) -> anyhow::Result<Self> {
         let all = store.copies(page)?;
@@ -87,6 +92,7 @@ impl Copies {
         Ok(Self {
             directory: path.to_owned(),
             store: store.clone(),
+            ignored,
             url,
             all,
         })
@@ -166,9 +172,19 @@ impl Copies {
         outlined(self.answer(copy))
     }
 
+    /// Its visible text, all of it.
     pub(crate) fn visible(&self, copy: &StoredCopy) -> anyhow::Result<Visible> {
+        self.read_text(copy, &Ignored::default())
+    }
+
+    /// Its visible text, without what does not count.
+    pub(crate) fn counted(&self, copy: &StoredCopy) -> anyhow::Result<Visible> {
+        self.read_text(copy, &self.ignored)
+    }
+
+    fn read_text(&self, copy: &StoredCopy, ignored: &Ignored) -> anyhow::Result<Visible> {
         let answer = self.answer(copy);
-        visible(answer).with_context(|| {
+        visible(answer, ignored).with_context(|| {
             format!(
                 "{}: no text; --raw prints its bytes",
                 shown(self.url.as_str())

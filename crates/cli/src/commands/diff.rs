@@ -145,9 +145,27 @@ pub(crate) struct Compared {
 
 /// What differs between two copies of a page.
 pub(crate) fn compare(copies: &Copies, old: &Facts, new: &Facts) -> anyhow::Result<Compared> {
-    let old = copies.visible(&copies.read(old)?)?;
-    let new = copies.visible(&copies.read(new)?)?;
+    let old = copies.counted(&copies.read(old)?)?;
+    let new = copies.counted(&copies.read(new)?)?;
     let mut notes = vec![format!("ignored: {IGNORED}")];
+    let by_rules = [old.ignored, new.ignored];
+    let elements = by_rules
+        .iter()
+        .map(|count| count.elements)
+        .max()
+        .unwrap_or(0);
+    let texts = by_rules.iter().map(|count| count.texts).max().unwrap_or(0);
+    if elements + texts > 0 {
+        let of = |count: u64, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        notes.push(format!(
+            "ignored by rules of turnstone.toml: {} and {}",
+            of(elements, "element", "elements"),
+            of(texts, "piece of text", "pieces of text")
+        ));
+    }
     if old.cut || new.cut {
         notes.push("only the first MiB of text was compared".to_owned());
     }

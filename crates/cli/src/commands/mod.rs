@@ -16,6 +16,7 @@ mod discover;
 mod events;
 mod export;
 mod generate;
+mod ignore;
 mod import;
 mod info;
 mod keep;
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Show(show::Show),
     /// Show what differs between two stored copies of a page, by words within lines
     Diff(diff::Diff),
+    /// Propose what does not count as a change: dates and counters that pages change at every fetch
+    Ignore(ignore::Ignore),
     /// Show crawls in the browser, and to programs: dashboard, JSON, metrics
     Serve(serve::Serve),
     /// Write a page about a crawl: coverage, answers, hosts, and what is missing
@@ -136,6 +139,7 @@ impl Command {
             Self::Deliver(command) => command.run(output),
             Self::Show(command) => command.run(output),
             Self::Diff(command) => command.run(output),
+            Self::Ignore(command) => command.run(output),
             Self::Serve(command) => command.run(output),
             Self::Report(command) => command.run(output),
             Self::Import(command) => command.run(output),

@@ -16,6 +16,8 @@ use turnstone_policy::{Question, Spec};
 use turnstone_questions::Asked;
 
 use super::copies::Copies;
+use super::crawl;
+use super::crawl::config::Config;
 use super::diff;
 use super::live::news::News;
 use super::live::{ExploreShare, LiveOptions, RoundOrder, Watch, ask};
@@ -247,7 +249,9 @@ impl Refresh {
         new: &Facts,
     ) -> Option<Vec<Vec<DiffLine>>> {
         let url = parse(url, &UrlLimits::default()).ok()?;
-        let copies = Copies::in_store(&self.directory, store, (url, page)).ok()?;
+        let config = Config::read(&self.directory).ok()?.unwrap_or_default();
+        let ignored = crawl::ignored(&config.ignore).ok()?;
+        let copies = Copies::in_store(&self.directory, store, ignored, (url, page)).ok()?;
         let old = diff::before(&copies, new).ok()?;
         Some(diff::compare(&copies, old, new).ok()?.hunks)
     }

@@ -8,6 +8,7 @@ mod coverage;
 mod demo;
 mod discovery;
 mod e2e;
+mod frontier;
 mod import;
 mod importance;
 mod keep;

@@ -49,6 +49,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "server",
         &["frontier", "pagestore", "ledger", "events", "lab"],
     ),
+    ("urlfrontier", &["frontier", "pagestore", "ledger", "crawl"]),
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
@@ -82,6 +83,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "deliver",
             "tables",
             "server",
+            "urlfrontier",
         ],
     ),
     (

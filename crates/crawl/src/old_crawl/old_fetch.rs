@@ -109,4 +109,8 @@ struct FactsLine {
     again: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     hearsay: bool,
+    #[serde(skip)]
+    due_s: Option<u64>,
+    #[serde(skip)]
+    metadata: Vec<u8>,
 }

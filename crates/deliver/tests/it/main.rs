@@ -2,6 +2,8 @@
 //! crawl.
 #![allow(clippy::unwrap_used)]
 
+mod smtp;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
@@ -41,6 +43,7 @@ fn crawl(folder: &Path, pages: u32) -> Store {
             listed: false,
             depth: 0,
             refused: ("", ""),
+            metadata: &[],
         };
         store.add(Tick(0), new);
     }

@@ -48,6 +48,7 @@ fn add(store: &mut Store, page: u32) {
         listed: false,
         depth: 0,
         refused: ("", ""),
+        metadata: &[],
     };
     store.add(Tick(5), new);
 }

@@ -13,6 +13,7 @@ use html5ever::tokenizer::TokenSinkResult;
 
 use super::elements::{Element, RawText, leaves_foreign, names_a_list, rel_of};
 use super::fingerprint::WordStream;
+use super::ignored::{Filter, IgnoredCount};
 use super::link::LinkKind;
 use super::page::PageLimits;
 use super::raw_links::{RawLinks, Written};
@@ -56,10 +57,12 @@ pub(super) struct Collector {
     pub(super) password_field: bool,
     mode: Mode,
     islands: Vec<Island>,
+    /// What does not count, if anything does not.
+    filter: Option<Box<Filter>>,
 }
 
 impl Collector {
-    pub(super) fn new(limits: &PageLimits, agent: &str) -> Collector {
+    pub(super) fn new(limits: &PageLimits, agent: &str, filter: Option<Box<Filter>>) -> Collector {
         Collector {
             limits: limits.clone(),
             agent: agent.to_owned(),
@@ -75,12 +78,28 @@ impl Collector {
             password_field: false,
             mode: Mode::Markup,
             islands: Vec::new(),
+            filter,
         }
+    }
+
+    /// The page is read. Returns how much of it did not count.
+    pub(super) fn end(&mut self) -> IgnoredCount {
+        self.filtered();
+        self.filter
+            .as_ref()
+            .map_or_else(IgnoredCount::default, |filter| filter.count)
     }
 
     /// Whether we are inside SVG or MathML.
     pub(super) fn in_foreign(&self) -> bool {
         self.islands.last() == Some(&Island::Foreign)
+    }
+
+    /// Whether the attributes of every tag are looked at, not only of those with links.
+    pub(super) fn wants_attributes(&self) -> bool {
+        self.filter
+            .as_ref()
+            .is_some_and(|filter| filter.has_selectors())
     }
 
     pub(super) fn mode(&self) -> Mode {
@@ -97,6 +116,9 @@ impl Collector {
             self.islands.clear();
         }
         let is_foreign = self.in_foreign();
+        if let Some(filter) = &mut self.filter {
+            filter.start(&tag, is_foreign && tag.self_closing);
+        }
         self.enter_island(element, tag.self_closing);
         if element.has_links() {
             self.collect_links(element, tag.attributes);
@@ -115,9 +137,13 @@ impl Collector {
         TokenSinkResult::RawData(raw)
     }
 
-    pub(super) fn end_tag(&mut self, element: Element) {
+    /// Takes an end tag; its name is in letters of any size.
+    pub(super) fn end_tag(&mut self, element: Element, name: &str) {
         if !element.is_inline() {
             self.break_words();
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.end(name);
         }
         if self.mode == Mode::RawText(element) {
             self.mode = Mode::Markup;
@@ -246,12 +272,35 @@ impl Collector {
                 }
             }
             Mode::Markup | Mode::RawText(Element::Xmp) | Mode::Plaintext => {
-                if self.limits.fingerprint {
-                    self.words.push(text);
+                if let Some(filter) = &mut self.filter {
+                    if filter.is_inside() {
+                        return;
+                    }
+                    if filter.keep(text) {
+                        if filter.is_full() {
+                            self.filtered();
+                        }
+                        return;
+                    }
                 }
-                self.keep_text(text);
+                self.count_text(text);
             }
             Mode::RawText(_) => {}
+        }
+    }
+
+    /// Takes in text that counts.
+    fn count_text(&mut self, text: &str) {
+        if self.limits.fingerprint {
+            self.words.push(text);
+        }
+        self.keep_text(text);
+    }
+
+    /// A block of text is whole: what is left of it counts.
+    fn filtered(&mut self) {
+        if let Some(text) = self.filter.as_mut().and_then(|filter| filter.take()) {
+            self.count_text(&text);
         }
     }
 
@@ -279,6 +328,7 @@ impl Collector {
     }
 
     fn break_words(&mut self) {
+        self.filtered();
         self.words.end_word();
         if self.limits.lines {
             self.text.truncate(self.text.trim_end_matches(' ').len());

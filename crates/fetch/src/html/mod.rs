@@ -13,6 +13,7 @@ mod cuts;
 mod elements;
 pub mod encoding;
 mod fingerprint;
+mod ignored;
 mod link;
 pub mod outline;
 mod page;
@@ -28,6 +29,7 @@ mod tag;
 
 pub use cuts::{Cuts, LINK_BYTES_MIN, Unseen};
 pub use fingerprint::{Fingerprint, simhash_distance};
+pub use ignored::{IgnoreError, IgnoreRule, Ignored, IgnoredCount};
 pub use link::{Link, LinkKind, LinksWanted, Refresh};
 pub use page::{LINKS_BYTES_MAX, Page, PageInput, PageLimits, read_page, read_page_by_tokenizer};
 pub use resolve::LINK_BYTES;

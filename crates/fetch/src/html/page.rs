@@ -6,6 +6,7 @@ use super::collect::Collector;
 use super::cuts::Cuts;
 use super::encoding::{EncodingSource, charset_of, detect};
 use super::fingerprint::Fingerprint;
+use super::ignored::{Ignored, IgnoredCount};
 use super::link::{Link, LinkKind, LinksWanted, Refresh};
 use super::resolve::{Ground, Resolved, base_url, resolve_all};
 use super::scan::{scan, scan_by_tokenizer};
@@ -42,6 +43,8 @@ pub struct PageLimits {
     pub tag_attributes_max: usize,
     /// Limits on each link.
     pub urls: UrlLimits,
+    /// What does not count, neither for the fingerprint nor in the text.
+    pub ignored: Ignored,
 }
 
 impl Default for PageLimits {
@@ -57,6 +60,7 @@ impl Default for PageLimits {
             tag_bytes_max: 4 << 20,
             tag_attributes_max: 256,
             urls: UrlLimits::default(),
+            ignored: Ignored::default(),
         }
     }
 }
@@ -103,6 +107,8 @@ pub struct Page {
     pub password_field: bool,
     /// What limits cut.
     pub cuts: Cuts,
+    /// How much of it does not count.
+    pub ignored: IgnoredCount,
 }
 
 /// Reads a page. Never fails: what makes no sense is skipped, what is too much is cut and noted.
@@ -134,7 +140,9 @@ fn read_by(
     } else {
         encoding.decode_with_bom_removal(body).0
     };
-    let found = scan(&text, Collector::new(limits, input.agent));
+    let filter = limits.ignored.of(input.url);
+    let mut found = scan(&text, Collector::new(limits, input.agent, filter));
+    let ignored = found.end();
 
     let base = base_url(input.url, found.base.as_deref());
     let mut cuts = Cuts {
@@ -167,5 +175,6 @@ fn read_by(
         wishes: found.wishes,
         password_field: found.password_field,
         cuts,
+        ignored,
     }
 }

@@ -137,8 +137,8 @@ impl<'a> Plain<'a> {
         let text = self.text;
         let end = name_end(text.as_bytes(), at + 1);
         let element = element_at(text.as_bytes(), at + 1..end);
-        let has_links = element.has_links();
-        let walked = if has_links {
+        let wanted = element.has_links() || collector.wants_attributes();
+        let walked = if wanted {
             let noted = &mut self.attributes;
             noted.clear();
             walk(text, end, |name, value| noted.push((name, value)))
@@ -148,7 +148,7 @@ impl<'a> Plain<'a> {
         if !self.fits(at, walked.end, walked.attributes, walked.closed) {
             return Step::Odd;
         }
-        let noted: &[_] = if has_links { &self.attributes } else { &[] };
+        let noted: &[_] = if wanted { &self.attributes } else { &[] };
         let tag = Tag {
             element,
             name: &text[at + 1..end],
@@ -172,7 +172,7 @@ impl<'a> Plain<'a> {
             Element::Xmp => collector.characters(&text[content]),
             _ => {}
         }
-        collector.end_tag(element);
+        collector.end_tag(element, element.raw_name());
         Step::To(end)
     }
 
@@ -210,7 +210,7 @@ impl<'a> Plain<'a> {
         if !self.fits(at, walked.end, walked.attributes, walked.closed) {
             return Step::Odd;
         }
-        collector.end_tag(element_at(text.as_bytes(), at + 2..end));
+        collector.end_tag(element_at(text.as_bytes(), at + 2..end), &text[at + 2..end]);
         Step::To(walked.end)
     }
 

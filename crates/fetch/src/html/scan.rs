@@ -356,7 +356,7 @@ mod tests {
                 text.insert_str(at, &"x".repeat(bytes));
             }
             let limits = PageLimits::default();
-            let new = || Collector::new(&limits, "bot");
+            let new = || Collector::new(&limits, "bot", None);
             prop_assert_eq!(
                 facts(scan(&text, new(), &limits)),
                 facts(scan_by_tokenizer(&text, new()))

@@ -43,7 +43,7 @@ impl TokenSink for Sink<'_> {
                 let attributes = Attributes::Meant(&attributes);
                 return collector.start_tag(Tag::new(&tag.name, attributes, tag.self_closing));
             }
-            Token::TagToken(tag) => collector.end_tag(element_of(&tag.name)),
+            Token::TagToken(tag) => collector.end_tag(element_of(&tag.name), &tag.name),
             Token::CharacterTokens(text) => collector.characters(&text),
             Token::DoctypeToken(_) | Token::CommentToken(_) => {
                 self.constructs.set(self.constructs.get() + 1);

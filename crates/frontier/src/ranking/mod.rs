@@ -443,6 +443,12 @@ impl Ranking {
         self.lanes[host.index()].best().is_some()
     }
 
+    /// The best queued page of a host, whether or not it may be contacted.
+    pub(crate) fn best_of(&self, host: HostId) -> Option<(PageId, Rank)> {
+        let best = self.lanes.get(host.index())?.best()?;
+        Some((best.page, best.rank))
+    }
+
     /// Queues every page whose deferral has ended.
     pub(crate) fn wake(&mut self, now: Tick) {
         while let Some((_, page)) = self

@@ -56,6 +56,7 @@ impl Crawl {
             listed: false,
             depth,
             refused,
+            metadata: &[],
         };
         self.store.add(Tick(0), new)
     }

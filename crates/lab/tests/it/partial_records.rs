@@ -109,6 +109,7 @@ fn page(store: &mut Store, name: char) -> PageId {
         listed: false,
         depth: 1,
         refused: ("", ""),
+        metadata: &[],
     };
     store.add(Tick(0), new)
 }

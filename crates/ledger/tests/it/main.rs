@@ -1,6 +1,7 @@
 //! What the ledger promises, on small crawls told by hand.
 #![allow(clippy::unwrap_used)]
 
+mod loans;
 mod plans;
 mod shards;
 mod spending;

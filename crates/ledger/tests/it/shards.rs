@@ -159,6 +159,7 @@ fn page_of(ledger: &mut Ledger<Boxed>, tick: Tick, page: usize) -> PageId {
         listed: false,
         depth: 1,
         refused: ("", ""),
+        metadata: &[],
     };
     ledger.add(tick, new)
 }

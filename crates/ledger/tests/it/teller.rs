@@ -116,6 +116,7 @@ pub(crate) fn page(ledger: &mut Ledger<InOrder>, within: &Scope, url: &str, tick
         listed: false,
         depth: 1,
         refused: ("", ""),
+        metadata: &[],
     };
     ledger.add(tick, new)
 }

@@ -67,6 +67,7 @@ pub(crate) fn perform(store: &mut Store, deed: &Deed, tick: Tick) -> Result<(), 
                         listed: false,
                         depth: 3,
                         refused,
+                        metadata: &[],
                     },
                 );
             }

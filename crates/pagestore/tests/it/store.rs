@@ -252,6 +252,7 @@ fn old_imports_are_stored_only_where_a_body_was_read() {
             listed: false,
             depth: 0,
             refused: ("", ""),
+            metadata: &[],
         };
         let page = store.add(Tick(0), new);
         let outcome = Outcome {

@@ -161,6 +161,7 @@ fn add(store: &mut Store, url: &str) -> PageId {
             listed: false,
             depth: 0,
             refused: ("", ""),
+            metadata: &[],
         },
     )
 }

@@ -90,6 +90,7 @@ fn each_hand_out_is_a_row_with_what_came_of_it() {
             listed: false,
             depth: 0,
             refused: ("", ""),
+            metadata: &[],
         };
         store.add(Tick(1), new);
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use turnstone_crawl::stored::Outlined;
 use turnstone_fetch::Url;
+use turnstone_fetch::html::Ignored;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_frontier::PageId;
 use turnstone_pagestore::{PageState, Settled, Store};
@@ -135,7 +136,8 @@ impl Book {
 
     /// The links, fragments and facts of a stored page; nothing if it is no HTML or its body was not kept.
     pub(super) fn outlined(&self, page: PageId) -> anyhow::Result<Option<Outlined>> {
-        let copies = Copies::in_store(&self.path, &self.store, (self.url(page)?, page))?;
+        let all = Ignored::default();
+        let copies = Copies::in_store(&self.path, &self.store, all, (self.url(page)?, page))?;
         let copy = copies.at(None)?;
         if copy.digest.is_none() {
             return Ok(None);

@@ -6,12 +6,13 @@ use std::time::Duration;
 use clap::Args;
 use turnstone_crawl::{Lists, Plan};
 use turnstone_fetch::Url;
+use turnstone_fetch::html::{IgnoreRule, Ignored};
 use turnstone_fetch::scope::{Scope, ScopeRules};
 use turnstone_fetch::urls::{UrlLimits, host_of, parse, shown};
 use turnstone_frontier::Politeness;
 use turnstone_ledger::Until;
 
-use super::config::Config;
+use super::config::{Config, IgnoreConfig};
 use crate::commands::cluster::ClusterOptions;
 use crate::commands::deliver::DeliverOptions;
 use crate::commands::live::IdentityOptions;
@@ -317,6 +318,7 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
         Some(trust) => plan.pattern_trust = Some(trust),
         None => {}
     }
+    plan.pages.ignored = ignored(&config.ignore)?;
     let until = &config.until;
     let nothing_asked = *until == super::config::UntilConfig::default();
     let time = span("--until time", &until.time, 0)?;
@@ -331,6 +333,19 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
         time: until.time.as_ref().map(|_| Duration::from_millis(time)),
     };
     Ok(plan)
+}
+
+/// What of pages does not count as a change.
+pub(crate) fn ignored(rules: &[IgnoreConfig]) -> anyhow::Result<Ignored> {
+    let rules = rules.iter().map(|rule| IgnoreRule {
+        hosts: rule.hosts.clone(),
+        pages: rule.pages.clone(),
+        selectors: rule.selectors.clone(),
+        text: rule.text.clone(),
+    });
+    let rules: Vec<IgnoreRule> = rules.collect();
+    let ignored = Ignored::new(&rules);
+    Ok(ignored.map_err(|error| Usage(format!("turnstone.toml, [[ignore]]: {error}")))?)
 }
 
 fn scope(config: &Config, seeds: &[Url]) -> anyhow::Result<Scope> {

@@ -88,6 +88,27 @@ pub(crate) struct Config {
     /// Who wants events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) deliver: Vec<DeliverConfig>,
+    /// What of pages does not count as a change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ignore: Vec<IgnoreConfig>,
+}
+
+/// What of some pages does not count: `[[ignore]]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct IgnoreConfig {
+    /// The hosts it is for, and those below them; all if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<String>,
+    /// Regular expressions for the URLs it is for; all if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pages: Vec<String>,
+    /// Elements, as `#clock`, `.ad` or `aside`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) selectors: Vec<String>,
+    /// Regular expressions for text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) text: Vec<String>,
 }
 
 /// Through which servers machines share a crawl: `[cluster]`.

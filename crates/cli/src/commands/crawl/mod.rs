@@ -9,7 +9,7 @@ pub(crate) mod summary;
 mod until;
 pub(crate) mod verdict;
 
-pub(crate) use asked::{Crawl, plan, seeds};
+pub(crate) use asked::{Crawl, ignored, plan, seeds};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

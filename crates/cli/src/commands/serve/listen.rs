@@ -62,6 +62,8 @@ impl ListenOptions {
 /// Where to listen, and what must be shown there.
 #[derive(Clone)]
 pub(crate) struct Listen {
+    /// The option that asked for it.
+    option: &'static str,
     address: SocketAddr,
     token: Option<String>,
 }
@@ -69,11 +71,20 @@ pub(crate) struct Listen {
 impl Listen {
     /// Reads what was asked; refuses what would let everybody in.
     pub(crate) fn asked(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
+        Self::asked_by("--listen", address, token_file)
+    }
+
+    /// The same for another option.
+    pub(crate) fn asked_by(
+        option: &'static str,
+        address: &str,
+        token_file: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let wrong = || {
             let what = format!(
                 "'{address}' is no port such as 7700, and no address such as 127.0.0.1:7700"
             );
-            Usage::of("--listen", what)
+            Usage::of(option, what)
         };
         let here = address.strip_prefix("localhost:").unwrap_or(address);
         let address = match here.parse::<u16>() {
@@ -81,14 +92,18 @@ impl Listen {
             Err(_) => here.parse().map_err(|_| wrong())?,
         };
         let token = token_file.map(read_token).transpose()?;
-        let listen = Self { address, token };
+        let listen = Self {
+            option,
+            address,
+            token,
+        };
         listen.gate()?;
         Ok(listen)
     }
 
     pub(crate) fn gate(&self) -> anyhow::Result<Gate> {
         let gate = Gate::new(self.address.ip(), self.token.as_deref());
-        Ok(gate.map_err(|error| Usage::of("--listen", error))?)
+        Ok(gate.map_err(|error| Usage::of(self.option, error))?)
     }
 
     /// Takes the port. Must be called within the runtime.
@@ -101,8 +116,13 @@ impl Listen {
                 }
                 _ => error.to_string(),
             };
-            Usage::of("--listen", format!("{}: {what}", self.address)).into()
+            Usage::of(self.option, format!("{}: {what}", self.address)).into()
         })
+    }
+
+    /// What must be shown.
+    pub(crate) fn token(&self) -> Option<String> {
+        self.token.clone()
     }
 
     /// Shows the crawl of this process from now on, until the task is ended.

@@ -18,6 +18,7 @@
 //! | `cluster` | a crawl that several processes share over NATS: killed, paused, joined and left |
 //! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
 //! | `telling` | events, copies and diffs of a site that changes and is hostile to its reader |
+//! | `ignoring` | clocks and counters that do not count as changes |
 //! | `delivering` | events reach those who want them, over kills and dead receivers |
 //! | `oddities` | redirects, traps, spellings, copies: one web full of them |
 //!
@@ -34,6 +35,7 @@ mod cluster;
 mod crawler;
 mod delivering;
 mod dice;
+mod ignoring;
 mod indexes;
 mod keep;
 mod kills;
