@@ -1,7 +1,7 @@
 //! The stored copies of one page, for the commands that show and compare them.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::Context as _;
@@ -9,7 +9,7 @@ use turnstone_crawl::stored::{Outlined, StoredAnswer, Visible, outlined, visible
 use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::PageId;
-use turnstone_pagestore::warc::{self, HttpBlock, Span, read_at};
+use turnstone_pagestore::warc::{self, HttpBlock};
 use turnstone_pagestore::{Facts, Store};
 
 use super::directory::Directory;
@@ -22,7 +22,6 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 
 /// All copies of a page.
 pub(crate) struct Copies {
-    directory: PathBuf,
     store: Rc<Store>,
     pub(crate) url: Url,
     /// Oldest first.
@@ -63,15 +62,11 @@ impl Copies {
         let page = store.index().find(store.keyer().key(&key));
         let page =
             page.with_context(|| format!("{}: the crawl never met it", shown(url.as_str())))?;
-        Self::in_store(path, &Rc::new(store), (url, page))
+        Self::in_store(&Rc::new(store), (url, page))
     }
 
     /// Those of a page of a store that is looked at.
-    pub(crate) fn in_store(
-        path: &Path,
-        store: &Rc<Store>,
-        (url, page): (Url, PageId),
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn in_store(store: &Rc<Store>, (url, page): (Url, PageId)) -> anyhow::Result<Self> {
         let all = store.copies(page)?;
         anyhow::ensure!(
             !all.is_empty(),
@@ -79,7 +74,6 @@ impl Copies {
             shown(url.as_str())
         );
         Ok(Self {
-            directory: path.to_owned(),
             store: store.clone(),
             url,
             all,
@@ -109,21 +103,9 @@ impl Copies {
                 shown(self.url.as_str())
             )
         })?;
-        let name = warc::Settings::new(super::live::ARCHIVE, [0; 16]).file_name(at.file);
-        let closed = self.directory.join("warc").join(&name);
-        let path = if closed.exists() {
-            closed
-        } else {
-            closed.with_file_name(name + ".open")
-        };
-        let span = Span {
-            offset: at.offset,
-            length: at.length,
-            block_bytes_max: RECORD_BYTES_MAX,
-        };
-        let (record, block) = read_at(&path, span)?;
+        let (record, block) = self.store.read_record(at, RECORD_BYTES_MAX)?;
         let mut message =
-            HttpBlock::read(block.as_slice()).with_context(|| path.display().to_string())?;
+            HttpBlock::read(block.as_slice()).with_context(|| shown(self.url.as_str()))?;
         let mut body = Vec::new();
         message.body.read_to_end(&mut body)?;
         Ok(StoredCopy {

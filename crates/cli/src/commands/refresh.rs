@@ -247,7 +247,7 @@ impl Refresh {
         new: &Facts,
     ) -> Option<Vec<Vec<DiffLine>>> {
         let url = parse(url, &UrlLimits::default()).ok()?;
-        let copies = Copies::in_store(&self.directory, store, (url, page)).ok()?;
+        let copies = Copies::in_store(store, (url, page)).ok()?;
         let old = diff::before(&copies, new).ok()?;
         Some(diff::compare(&copies, old, new).ok()?.hunks)
     }
