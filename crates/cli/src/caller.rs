@@ -171,6 +171,11 @@ impl Caller {
         lock(&self.notes).push(note.to_owned());
     }
 
+    /// Tells how far the work has come; whether it is still wanted.
+    pub(crate) fn wants(&self, what: &str, share: f64) -> bool {
+        (self.watch)(what, share)
+    }
+
     /// Tells how far the work has come; does not come back if it is not wanted any more.
     pub(crate) fn at(&self, what: &str, share: f64) {
         if !(self.watch)(what, share) {
@@ -198,18 +203,25 @@ pub(crate) fn given(arguments: &[OsString]) {
     GIVEN.set(Some(shown.collect()));
 }
 
+/// A policy; one that the caller brought is taken as he made it.
+pub(crate) fn spec(text: &str) -> Result<Spec, SpecError> {
+    let spec: Spec = text.parse()?;
+    Ok(brought(&spec).unwrap_or(spec))
+}
+
+/// What the caller brought under the name of a policy.
+fn brought(spec: &Spec) -> Option<Spec> {
+    let caller = caller()?;
+    let mut guests = caller.guests.iter();
+    guests.find(|guest| guest.name() == spec.name()).cloned()
+}
+
 /// A list of policies; those that the caller brought are taken as he made them.
 pub(crate) fn specs(list: &str) -> Result<Vec<Spec>, SpecError> {
     let mut specs = Spec::parse_list(list)?;
-    if let Some(caller) = caller() {
-        for spec in &mut specs {
-            let guest = caller
-                .guests
-                .iter()
-                .find(|guest| guest.name() == spec.name());
-            if let Some(guest) = guest {
-                *spec = guest.clone();
-            }
+    for spec in &mut specs {
+        if let Some(guest) = brought(spec) {
+            *spec = guest;
         }
     }
     Ok(specs)

@@ -20,7 +20,7 @@ pub(crate) fn write_whole(
         write(&mut buffered)?;
         buffered.flush()?;
         drop(buffered);
-        make_readable(&file)?;
+        make_readable(file.as_file())?;
         file.persist(path).map_err(|error| error.error)
     };
     whole().with_context(|| format!("{}: cannot be written", path.display()))?;
@@ -29,13 +29,24 @@ pub(crate) fn write_whole(
 
 /// Temporary files are private; what a user asked for has the usual permissions.
 #[cfg(unix)]
-fn make_readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+pub(crate) fn make_readable(file: &std::fs::File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    file.as_file()
-        .set_permissions(std::fs::Permissions::from_mode(0o644))
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn make_readable(_: &tempfile::NamedTempFile) -> std::io::Result<()> {
+pub(crate) fn make_readable(_: &std::fs::File) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// The same for a folder.
+#[cfg(unix)]
+pub(crate) fn make_folder_readable(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn make_folder_readable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }

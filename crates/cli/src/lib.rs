@@ -8,6 +8,7 @@
 
 mod caller;
 mod commands;
+mod digest;
 mod exit;
 mod figure;
 mod files;

@@ -77,6 +77,11 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &units).ok_or_else(|| refused(text, "a number of bytes", "10MB or 64KiB"))
 }
 
+/// Bytes that are kept as they were said.
+pub(crate) fn bytes_as_said(text: &str) -> Result<String, String> {
+    bytes(text).map(|_| text.to_owned())
+}
+
 /// A number above 0, or a share: with a per cent sign, or below 1 with a point.
 pub(crate) fn amount(text: &str) -> Result<Amount, String> {
     let read = if text.contains(['%', '.']) && part_of(text).is_some_and(|share| share <= 1.0) {

@@ -7,7 +7,6 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
 use turnstone_fetch::html::outline::{Outline, outline};
 use turnstone_fetch::html::{Ignored, IgnoredCount, PageInput, PageLimits, read_page};
 use turnstone_fetch::media::{Media, media_of};
@@ -16,6 +15,7 @@ use turnstone_fetch::urls::KeyOptions;
 use turnstone_fetch::wall::Wall;
 use turnstone_fetch::{
     ErrorClass, Limits, Protocol, Redirect, Response, Timings, Truncation, TruncationMark, Url,
+    header_map,
 };
 use turnstone_frontier::Fault;
 use turnstone_pagestore::{Facts, Keyer, warc};
@@ -23,9 +23,6 @@ use turnstone_pagestore::{Facts, Keyer, warc};
 use crate::page::{Reading, read_response};
 use crate::plan::Lists;
 use crate::verdict::{Answered, Judged, of_answer};
-
-/// The most header lines that are read.
-const HEADERS_MAX: usize = 1000;
 
 /// An answer as it was stored.
 #[derive(Debug)]
@@ -271,7 +268,7 @@ fn response(answer: StoredAnswer<'_>, truncation: Option<Truncation>) -> Respons
     Response {
         status: answer.status,
         protocol: Protocol::Http11,
-        headers: headers(answer.head),
+        headers: header_map(answer.head),
         request_bytes: Vec::new(),
         head_bytes: Vec::new(),
         body: answer.body,
@@ -285,23 +282,6 @@ fn response(answer: StoredAnswer<'_>, truncation: Option<Truncation>) -> Respons
         requests_sent: 0,
         sent_at: std::time::Instant::now(),
     }
-}
-
-/// The header lines of a head; what is no header line is passed over.
-fn headers(head: &[u8]) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    let lines = head.split(|&byte| byte == b'\n').skip(1);
-    for line in lines.take(HEADERS_MAX) {
-        let Some(colon) = line.iter().position(|&byte| byte == b':') else {
-            continue;
-        };
-        let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
-        let pair = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value));
-        if let (Ok(name), Ok(value)) = pair {
-            headers.append(name, value);
-        }
-    }
-    headers
 }
 
 #[cfg(test)]

@@ -93,12 +93,12 @@ fn failed(path: &Path, source: io::Error) -> SendError {
 
 /// Temporary files are private; what a user asked for has the usual permissions.
 #[cfg(unix)]
-fn make_readable(file: &File) -> io::Result<()> {
+pub(crate) fn make_readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn make_readable(_: &File) -> io::Result<()> {
+pub(crate) fn make_readable(_: &File) -> io::Result<()> {
     Ok(())
 }

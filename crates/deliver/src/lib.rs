@@ -1,5 +1,5 @@
-//! Brings the events of a crawl to those who want them: a webhook, a command, an Atom feed, a file of
-//! lines of JSON, an e-mail.
+//! Brings what a crawl has to others: events to a webhook, a command, an Atom feed, a file of lines of JSON, an
+//! e-mail; files to an object store ([`depot`]).
 //!
 //! **At least once, in order, over kills.** The journal is the queue. A receiver has a cursor, the place
 //! in the journal up to which it has everything; the cursor is an entry of the same journal, written
@@ -21,13 +21,17 @@
 //! | `cursor` | how far a receiver is, as an entry of the journal |
 //! | `courier` | what is due, and what follows from yes and no |
 //! | `webhook`, `exec`, `file`, `mail` | one way of sending each |
+//! | `guarded` | which servers may be asked |
+//! | [`depot`] | object stores: which files are brought there, once each |
 //!
 //! Not here: policies, crawling, the terminal; which process writes the journal ([`Pen`] is handed in).
 
 mod courier;
 mod cursor;
+pub mod depot;
 mod exec;
 mod file;
+mod guarded;
 mod mail;
 mod receiver;
 mod send;

@@ -5,9 +5,7 @@
 //! `SECONDS.BODY`. By `ureq`: small, blocking, with limits of time for everything. Redirects are not
 //! followed: events go where they were meant to go. Any answer of 2xx is a yes.
 //!
-//! The address that a name stands for is judged by the crawler's own guard before it is connected: a name
-//! that suddenly leads to the operator's own network is refused unless that network was allowed. The port
-//! is the one that the operator wrote.
+//! The address that a name stands for is judged by the crawler's own guard (`guarded`).
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -15,56 +13,15 @@ use std::time::{Duration, SystemTime};
 use ring::hmac;
 use serde_json::json;
 use turnstone_events::json as event_json;
-use turnstone_fetch::{AllowPorts, AllowPrivate, Guard};
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use turnstone_fetch::AllowPrivate;
 
 use crate::courier::Batch;
+use crate::guarded;
 use crate::receiver::{Secret, origin};
 use crate::send::SendError;
 
 /// From the first byte sent to the last byte read.
 const TIME_MAX: Duration = Duration::from_secs(20);
-
-/// Looks up a name, and refuses the addresses that may not be asked.
-struct Guarded {
-    names: DefaultResolver,
-    private: AllowPrivate,
-}
-
-impl std::fmt::Debug for Guarded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Guarded")
-    }
-}
-
-impl Resolver for Guarded {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let found = self.names.resolve(uri, config, timeout)?;
-        let mut allowed = self.empty();
-        let mut refused = None;
-        for address in found.iter() {
-            let guard = Guard {
-                private: self.private.clone(),
-                ports: AllowPorts::Also(vec![address.port()]),
-            };
-            match guard.judge(*address) {
-                Ok(()) => allowed.push(*address),
-                Err(refusal) => refused = Some(refusal),
-            }
-        }
-        match refused {
-            Some(refusal) if allowed.is_empty() => Err(ureq::Error::Other(Box::new(refusal))),
-            _ => Ok(allowed),
-        }
-    }
-}
 
 pub(crate) fn send(
     url: &Secret,
@@ -80,18 +37,7 @@ pub(crate) fn send(
         "events": events,
     });
     let body = body.to_string();
-    let config = ureq::Agent::config_builder()
-        .timeout_global(Some(TIME_MAX))
-        .max_redirects(0)
-        .http_status_as_error(false)
-        .proxy(None)
-        .user_agent(concat!("turnstone/", env!("CARGO_PKG_VERSION")))
-        .build();
-    let names = Guarded {
-        names: DefaultResolver::default(),
-        private: private.clone(),
-    };
-    let agent = ureq::Agent::with_parts(config, DefaultConnector::new(), names);
+    let agent = guarded::agent(private, TIME_MAX);
     let mut request = agent
         .post(url.reveal())
         .header("content-type", "application/json");

@@ -73,7 +73,7 @@ pub use ipnet::IpNet;
 pub use limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 pub use message::{
     Kept, Method, Note, Permit, Protocol, Request, Response, Timings, TlsInfo, Truncation,
-    TruncationMark,
+    TruncationMark, header_map,
 };
 pub use proxy::{Proxy, ProxyError};
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use crate::error::ErrorClass;
@@ -218,4 +218,24 @@ pub struct Timings {
     pub first_byte: Duration,
     /// From the start of the fetch to its end.
     pub total: Duration,
+}
+
+/// The most header lines that are read of a stored head.
+const STORED_HEADERS_MAX: usize = 1000;
+
+/// The header lines of a head as it was stored, status line to empty line; what is no header line is passed over.
+pub fn header_map(head: &[u8]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let lines = head.split(|&byte| byte == b'\n').skip(1);
+    for line in lines.take(STORED_HEADERS_MAX) {
+        let Some(colon) = line.iter().position(|&byte| byte == b':') else {
+            continue;
+        };
+        let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+        let pair = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value));
+        if let (Ok(name), Ok(value)) = pair {
+            headers.append(name, value);
+        }
+    }
+    headers
 }

@@ -15,6 +15,7 @@
 //! Invariant: what was acknowledged is on disk, and nothing that was half written is ever read.
 //! Not here: policies, HTTP, what a URL means.
 
+mod archive;
 mod bytes;
 mod checkpoint;
 mod copies;
@@ -42,6 +43,7 @@ mod store;
 mod tally;
 pub mod warc;
 
+pub use archive::CopyError;
 pub use digests::{Digests, FirstCapture};
 pub use disk::{Disk, RealDisk};
 pub use entry::{Entry, Hint};

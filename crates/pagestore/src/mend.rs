@@ -21,7 +21,7 @@ use crate::facts::Archived;
 use crate::journal::{Access, Journal, Position};
 use crate::lock::Lock;
 use crate::store::Store;
-use crate::warc::{INDEX_NAME, Settings, Span, read_at};
+use crate::warc::{INDEX_NAME, Settings, Span, Uploaded, read_at};
 
 /// The kind of the notes that say how far everything is durable.
 pub const DURABLE: &str = "durable";
@@ -50,11 +50,9 @@ impl Store {
     pub fn open_mended(
         directory: &Path,
         holder: &str,
-        archive: &Settings,
     ) -> Result<(Self, Option<Mended>), StoreError> {
         let store = Self::open(directory, holder)?;
-        let folder = directory.join("warc");
-        let Some(at) = store.first_lost(&folder, archive)? else {
+        let Some(at) = store.first_lost(&store.archive_folder(), &store.archive())? else {
             return Ok((store, None));
         };
         let (end, fetches) = (store.end(), store.index().tally().fetches);
@@ -92,6 +90,22 @@ impl Store {
         Ok(None)
     }
 
+    /// How many WARC files are as they will be for ever, if they are closed: those before the one in which the
+    /// first capture is that a loss of power could still take back.
+    ///
+    /// Cost: the entries since the last note of what is durable.
+    pub fn settled_files(&self) -> Result<u32, StoreError> {
+        let mut scan = self.scan(self.durable_until()?);
+        while let Some((_, _, entry)) = scan.next()? {
+            if let Entry::Outcome(outcome) = entry
+                && let Some(capture) = outcome.facts.capture
+            {
+                return Ok(capture.file.saturating_sub(1));
+            }
+        }
+        Ok(self.index().capture().map_or(0, |last| last.file))
+    }
+
     fn durable_until(&self) -> Result<Position, StoreError> {
         let note = self.note(DURABLE)?;
         let at = note.and_then(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
@@ -106,7 +120,11 @@ impl Store {
 fn is_whole(folder: &Path, archive: &Settings, capture: Archived) -> bool {
     let closed = folder.join(archive.file_name(capture.file));
     let open = folder.join(format!("{}.open", archive.file_name(capture.file)));
-    let path = if closed.exists() { closed } else { open };
+    let path = match Uploaded::of(&closed) {
+        _ if closed.exists() => closed,
+        Ok(Some(elsewhere)) => return capture.file_end <= elsewhere.bytes,
+        _ => open,
+    };
     let span = Span {
         offset: capture.offset,
         length: capture.length,

@@ -70,6 +70,13 @@ impl Crawl {
         self.table(tables::Table::Decisions)
     }
 
+    /// A row for each stored page that has a text: main text, title, language, dates, near duplicates, and what its
+    /// publisher says about use.
+    #[getter]
+    fn texts(&self) -> Table {
+        self.table(tables::Table::Text)
+    }
+
     fn __repr__(&self) -> String {
         format!("turnstone.open({:?})", self.path.display().to_string())
     }

@@ -120,7 +120,9 @@ impl Asked {
 
     /// Whether the policy proves a share.
     pub fn proves(&self) -> bool {
-        self.question == Question::Coverage && self.spec.name() != "breadth-first"
+        self.question == Question::Coverage
+            && self.spec.name() != "breadth-first"
+            && !self.spec.is_guest()
     }
 
     /// The share that is to be proven.

@@ -89,7 +89,7 @@ fn store_rows(crawl: &Numbered, shard: usize, sink: &mut impl Sink) -> Result<u6
         store,
         sink,
         hosts: HashMap::new(),
-        files: warc::Settings::new("crawl", [0; 16]),
+        files: store.archive(),
         crawl: format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
         count: 0,
     };

@@ -9,8 +9,9 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | `pages`, `links`, `events`, `captures`, `decisions` | which columns a table has, and its rows |
+//! | `pages`, `links`, `events`, `captures`, `decisions`, `texts` | which columns a table has, and its rows |
 //! | `column`, `parquet_file`, `lines` | cells, and how each form writes them |
+//! | `parts` | which of several files has a host |
 //! | `host_parts` | a host name as Common Crawl takes it apart |
 //! | `captured` | captures read out of Parquet, ours or Common Crawl's |
 //!
@@ -26,6 +27,8 @@ mod lines;
 mod links;
 mod pages;
 mod parquet_file;
+mod parts;
+mod texts;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -35,10 +38,12 @@ use turnstone_pagestore::{Joined, Store, StoreError};
 
 pub use captured::{Captured, CapturedError, CapturedReader, is_parquet};
 pub use column::{Cell, Column, Kind};
+pub use parts::{PARTS_MAX, part_of};
 
 use crate::column::Sink;
 use crate::lines::{Csv, JsonLines};
 use crate::parquet_file::ParquetFile;
+use crate::parts::Parts;
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,16 +90,19 @@ pub enum Table {
     Captures,
     /// A row for each hand-out.
     Decisions,
+    /// A row for each stored page that has a text.
+    Text,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Pages,
         Self::Links,
         Self::Events,
         Self::Captures,
         Self::Decisions,
+        Self::Text,
     ];
 
     /// In one word.
@@ -105,6 +113,7 @@ impl Table {
             Self::Events => "events",
             Self::Captures => "captures",
             Self::Decisions => "decisions",
+            Self::Text => "texts",
         }
     }
 
@@ -116,6 +125,7 @@ impl Table {
             Self::Events => events::COLUMNS,
             Self::Captures => captures::COLUMNS,
             Self::Decisions => decisions::COLUMNS,
+            Self::Text => texts::COLUMNS,
         }
     }
 
@@ -131,6 +141,26 @@ impl Table {
             Form::Parquet => self.rows(directory, ParquetFile::begin(self.name(), columns, out)?),
             Form::JsonLines => self.rows(directory, JsonLines::new(columns, out)),
             Form::Csv => self.rows(directory, Csv::begin(columns, out)?),
+        }
+    }
+
+    /// Writes it as Parquet in several files, a host in one of them ([`part_of`]); returns how many rows there are.
+    pub fn write_parts<W: Write + Send>(
+        self,
+        directory: &Path,
+        outs: Vec<W>,
+    ) -> Result<u64, TableError> {
+        let columns = self.columns();
+        let parts = Parts::begin((self.name(), columns), self.host_column(), outs)?;
+        self.rows(directory, parts)
+    }
+
+    /// The column that has the host of a row.
+    fn host_column(self) -> &'static str {
+        match self {
+            Self::Links => "source_host",
+            Self::Captures => "url_host_name",
+            Self::Pages | Self::Events | Self::Decisions | Self::Text => "host",
         }
     }
 
@@ -150,6 +180,7 @@ impl Table {
             Self::Events => events::rows(directory, &mut sink),
             Self::Captures => captures::rows(&Numbered::look(directory)?, &mut sink),
             Self::Decisions => decisions::rows(&Numbered::look(directory)?, &mut sink),
+            Self::Text => texts::rows(&Numbered::look(directory)?, &mut sink),
         }?;
         sink.finish()?;
         Ok(count)

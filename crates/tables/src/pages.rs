@@ -4,7 +4,7 @@
 
 use turnstone_frontier::{Chance, PageId};
 use turnstone_lab::crawled;
-use turnstone_pagestore::{Facts, Settled, warc};
+use turnstone_pagestore::{Facts, Settled, Store, warc};
 
 use crate::column::{Cell, Column, Kind, Sink};
 use crate::{Numbered, TableError};
@@ -46,14 +46,14 @@ pub(crate) const COLUMNS: &[Column] = &[
 ];
 
 pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
-    let files = warc::Settings::new("crawl", [0; 16]);
+    let files: Vec<warc::Settings> = crawl.stores().iter().map(Store::archive).collect();
     let mut links = Vec::new();
     let mut count = 0;
     for (shard, page) in crawl.pages() {
         let store = &crawl.stores()[shard];
         crawled::links_of(store, page, &mut links)?;
         links.retain(|link| !store.index().is_outside(*link));
-        row((crawl, shard), page, (links.len(), &files), sink)?;
+        row((crawl, shard), page, (links.len(), &files[shard]), sink)?;
         count += 1;
     }
     Ok(count)

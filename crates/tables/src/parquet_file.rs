@@ -26,6 +26,8 @@ use crate::column::{Cell, Column, Kind, Sink};
 
 /// The most rows of a group.
 const ROWS_MAX: usize = 1 << 17;
+/// So many rows a group has, however many files are written side by side, unless their texts are long.
+const ROWS_MIN: usize = 1 << 13;
 /// The most bytes of text in a group, but for one row.
 const TEXT_BYTES_MAX: usize = 64 << 20;
 /// The version of our columns, in the metadata of the file.
@@ -37,6 +39,8 @@ pub(crate) struct ParquetFile<W: Write + Send> {
     columns: Vec<Held>,
     rows: usize,
     text_bytes: usize,
+    rows_max: usize,
+    text_bytes_max: usize,
 }
 
 /// The cells of one column in the group at hand: values that are there, and for each row whether it is.
@@ -56,6 +60,16 @@ enum Values {
 
 impl<W: Write + Send> ParquetFile<W> {
     pub(crate) fn begin(table: &str, columns: &[Column], out: W) -> Result<Self, TableError> {
+        Self::begin_part(table, columns, 1, out)
+    }
+
+    /// One of several files that are written side by side, and share the memory of one.
+    pub(crate) fn begin_part(
+        table: &str,
+        columns: &[Column],
+        parts: usize,
+        out: W,
+    ) -> Result<Self, TableError> {
         let mut schema = format!("message {table} {{\n");
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
@@ -88,6 +102,8 @@ impl<W: Write + Send> ParquetFile<W> {
             columns,
             rows: 0,
             text_bytes: 0,
+            rows_max: (ROWS_MAX / parts).max(ROWS_MIN),
+            text_bytes_max: TEXT_BYTES_MAX / parts,
         })
     }
 
@@ -117,7 +133,7 @@ impl<W: Write + Send> Sink for ParquetFile<W> {
             self.text_bytes += held.add(cell);
         }
         self.rows += 1;
-        if self.rows >= ROWS_MAX || self.text_bytes >= TEXT_BYTES_MAX {
+        if self.rows >= self.rows_max || self.text_bytes >= self.text_bytes_max {
             self.flush()?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use turnstone_fetch::Url;
 use turnstone_fetch::html::Ignored;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::PageId;
-use turnstone_pagestore::warc::{self, HttpBlock, Span, read_at};
+use turnstone_pagestore::warc::{self, HttpBlock};
 use turnstone_pagestore::{Facts, Store};
 
 use super::directory::Directory;
@@ -23,8 +23,9 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 
 /// All copies of a page.
 pub(crate) struct Copies {
-    directory: PathBuf,
     store: Rc<Store>,
+    /// Where the WARC files are.
+    archive: PathBuf,
     /// What of them does not count.
     ignored: Ignored,
     pub(crate) url: Url,
@@ -63,7 +64,7 @@ impl Copies {
         let folder = shards::folder_of(&looked, &url)?;
         let directory = Directory::look(&folder)?;
         // Journals are copied from the servers where machines share a crawl; bodies lie where they were fetched.
-        let path = &match folder.file_name() {
+        let path = match folder.file_name() {
             Some(shard) if looked != path => path.join(shards::FOLDER).join(shard),
             _ => folder,
         };
@@ -73,12 +74,13 @@ impl Copies {
         let page = store.index().find(store.keyer().key(&key));
         let page =
             page.with_context(|| format!("{}: the crawl never met it", shown(url.as_str())))?;
-        Self::in_store(path, &Rc::new(store), ignored, (url, page))
+        let archive = path.join("warc");
+        let copies = Self::in_store(&Rc::new(store), ignored, (url, page))?;
+        Ok(Self { archive, ..copies })
     }
 
     /// Those of a page of a store that is looked at.
     pub(crate) fn in_store(
-        path: &Path,
         store: &Rc<Store>,
         ignored: Ignored,
         (url, page): (Url, PageId),
@@ -90,7 +92,7 @@ impl Copies {
             shown(url.as_str())
         );
         Ok(Self {
-            directory: path.to_owned(),
+            archive: store.archive_folder(),
             store: store.clone(),
             ignored,
             url,
@@ -121,30 +123,20 @@ impl Copies {
                 shown(self.url.as_str())
             )
         })?;
-        let name = warc::Settings::new(super::live::ARCHIVE, [0; 16]).file_name(at.file);
-        let closed = self.directory.join("warc").join(&name);
-        let path = if closed.exists() {
-            closed
-        } else {
-            closed.with_file_name(name + ".open")
-        };
-        anyhow::ensure!(
-            path.exists()
-                || !self
-                    .directory
-                    .parent()
-                    .is_some_and(|it| it.ends_with(shards::FOLDER)),
-            "{}: its body is not on this machine; where machines share a crawl, the one that fetched a page has it",
-            shown(self.url.as_str())
-        );
-        let span = Span {
-            offset: at.offset,
-            length: at.length,
-            block_bytes_max: RECORD_BYTES_MAX,
-        };
-        let (record, block) = read_at(&path, span)?;
+        let read = self
+            .store
+            .read_record_in(&self.archive, at, RECORD_BYTES_MAX);
+        let (record, block) = read.map_err(|error| {
+            if self.archive.exists() || self.archive == self.store.archive_folder() {
+                return anyhow::Error::from(error);
+            }
+            anyhow::anyhow!(
+                "{}: its body is not on this machine; where machines share a crawl, the one that fetched a page has it",
+                shown(self.url.as_str())
+            )
+        })?;
         let mut message =
-            HttpBlock::read(block.as_slice()).with_context(|| path.display().to_string())?;
+            HttpBlock::read(block.as_slice()).with_context(|| shown(self.url.as_str()))?;
         let mut body = Vec::new();
         message.body.read_to_end(&mut body)?;
         Ok(StoredCopy {

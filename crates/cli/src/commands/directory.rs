@@ -33,6 +33,8 @@ pub(crate) struct Directory {
     pub(crate) asked: Asked,
     pub(crate) terms: Terms,
     pub(crate) plan: Plan,
+    /// A program crawled here with a policy of its own: what it would decide nobody else can tell.
+    is_foreign: bool,
     /// Who works in it now.
     pub(crate) holder: Option<String>,
     clock: Clock,
@@ -72,11 +74,15 @@ impl Directory {
                 );
             }
         };
-        let crawled = policy::asked(&config)?;
+        let (crawled, is_foreign) = match policy::asked(&config) {
+            Err(error) => (policy::foreign(&config).ok_or(error)?, true),
+            Ok(asked) => (asked, false),
+        };
         let plan = plan(&config, &seeds(&config)?, crawled.proves())?;
         let in_force = store.index().plan().and_then(Terms::read);
         let in_force =
             in_force.and_then(|terms| Some((Asked::read(&terms.question, &terms.policy)?, terms)));
+        let is_foreign = is_foreign && in_force.is_none();
         let (asked, terms) = in_force.unwrap_or_else(|| {
             let terms = plan.terms(crawled.name(), crawled.to_string(), Past::All);
             (crawled, terms)
@@ -88,6 +94,7 @@ impl Directory {
             asked,
             terms,
             plan,
+            is_foreign,
             holder,
         })
     }
@@ -110,12 +117,13 @@ impl Directory {
     }
 
     /// The scheduler as it was when the journal ended, under the plan that was in force then; nothing
-    /// where nothing can be decided, because there is no seed. What looks beside it sees the same entries.
+    /// where nothing can be decided, because there is no seed, or the policy is not known here. What looks beside it sees the same entries.
     pub(crate) fn fold(
         &self,
         beside: &mut impl Fold<anyhow::Error>,
     ) -> anyhow::Result<Option<Folded<Box<dyn Policy>>>> {
-        if self.asked.name() == "crawl" && self.store.index().seeds().is_empty() {
+        let is_seedless = self.asked.name() == "crawl" && self.store.index().seeds().is_empty();
+        if self.is_foreign || is_seedless {
             self.store.try_fold(beside)?;
             return Ok(None);
         }

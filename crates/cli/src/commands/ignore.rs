@@ -78,8 +78,7 @@ impl Ignore {
                 let Ok(url) = parse(&store.url(page)?, &UrlLimits::default()) else {
                     continue;
                 };
-                let Ok(copies) = Copies::in_store(&folder, &store, ignored.clone(), (url, page))
-                else {
+                let Ok(copies) = Copies::in_store(&store, ignored.clone(), (url, page)) else {
                     continue;
                 };
                 let texts = texts(&copies);

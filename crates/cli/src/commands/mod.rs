@@ -36,6 +36,7 @@ mod shards;
 mod show;
 mod site;
 mod status;
+mod upload;
 mod why;
 
 use clap::Subcommand;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Why(why::Why),
     /// Tell what happened to the pages of a crawl: new, changed, gone, moved, refused, back
     Events(events::Events),
+    /// Bring closed WARC files, their index and reports to an object store, once each
+    Upload(upload::Upload),
     /// Deliver events to webhooks, commands, files and e-mail
     Deliver(deliver::Deliver),
     /// Print a stored copy of a page out of the WARC files
@@ -136,6 +139,7 @@ impl Command {
             Self::Audit(command) => command.run(output),
             Self::Why(command) => command.run(output),
             Self::Events(command) => command.run(output),
+            Self::Upload(command) => command.run(output),
             Self::Deliver(command) => command.run(output),
             Self::Show(command) => command.run(output),
             Self::Diff(command) => command.run(output),

@@ -251,7 +251,7 @@ impl Refresh {
         let url = parse(url, &UrlLimits::default()).ok()?;
         let config = Config::read(&self.directory).ok()?.unwrap_or_default();
         let ignored = crawl::ignored(&config.ignore).ok()?;
-        let copies = Copies::in_store(&self.directory, store, ignored, (url, page)).ok()?;
+        let copies = Copies::in_store(store, ignored, (url, page)).ok()?;
         let old = diff::before(&copies, new).ok()?;
         Some(diff::compare(&copies, old, new).ok()?.hunks)
     }

@@ -249,7 +249,7 @@ impl Revive {
         let place = self.place();
         let mut config = Config::read(&place)?.unwrap_or_default();
         self.options.over(&mut config);
-        let is_named = config.contact.is_some() || self.options.hosts_file().is_some();
+        let is_named = config.contact.is_some() || config.hosts_file.is_some();
         if is_named || self.old.join("store/journal").exists() {
             return Ok(());
         }

@@ -24,6 +24,8 @@ pub(crate) struct Axis {
     pub(crate) percent: bool,
     /// Numbers count things that stand side by side: ticks are whole.
     pub(crate) counts: bool,
+    /// Numbers are seconds, shown as people say them.
+    pub(crate) is_time: bool,
 }
 
 impl Axis {
@@ -35,6 +37,15 @@ impl Axis {
             range: None,
             percent: false,
             counts: false,
+            is_time: false,
+        }
+    }
+
+    /// Seconds.
+    pub(crate) fn time(label: impl Into<String>) -> Self {
+        Self {
+            is_time: true,
+            ..Self::linear(label)
         }
     }
 
@@ -135,6 +146,12 @@ impl<'a> Layout<'a> {
             return (1..=last).step_by(every).map(|at| at as f64).collect();
         }
         let rough = (self.largest - self.least) / 5.0;
+        if self.axis.is_time {
+            let step = TIME_STEPS.into_iter().find(|step| *step >= rough * 0.999);
+            let step = step.unwrap_or_else(|| (rough / DAY).ceil() * DAY);
+            let last = (self.largest / step + 1e-9).floor() as i64;
+            return (0..=last).take(20).map(|i| i as f64 * step).collect();
+        }
         let magnitude = 10f64.powf(rough.log10().floor());
         let factors = [1.0, 2.0, 2.5, 5.0, 10.0];
         let step = factors
@@ -165,9 +182,37 @@ impl<'a> Layout<'a> {
     }
 
     fn label(&self, x: f64) -> String {
+        if self.axis.is_time {
+            return time(x);
+        }
         if self.axis.percent {
             return format!("{} %", number::short(x * 100.0));
         }
         number::short(x)
+    }
+}
+
+const DAY: f64 = 86_400.0;
+/// Steps between ticks of time that people count in.
+const TIME_STEPS: [f64; 21] = [
+    0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0,
+    3600.0, 7200.0, 14_400.0, 21_600.0, 43_200.0, DAY,
+];
+
+/// A tick of time in its largest unit that is whole.
+fn time(seconds: f64) -> String {
+    for (unit, name) in [(DAY, "d"), (3600.0, "h"), (60.0, "min")] {
+        if seconds >= unit && (seconds / unit).fract() == 0.0 {
+            return format!("{} {name}", number::short(seconds / unit));
+        }
+    }
+    match seconds {
+        s if s >= 3600.0 => format!(
+            "{} h {} min",
+            (s / 3600.0).floor(),
+            (s % 3600.0 / 60.0).round()
+        ),
+        s if s >= 60.0 => format!("{} min {} s", (s / 60.0).floor(), (s % 60.0).round()),
+        s => format!("{} s", number::short(s)),
     }
 }

@@ -9,9 +9,12 @@
 //! Cost: O(points). Not here: what is worth drawing; each question knows that.
 
 mod axis;
+mod bars;
+mod palette;
 mod svg;
 
 pub(crate) use axis::Axis;
+pub(crate) use palette::Palette;
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +86,16 @@ pub(crate) struct Figure {
 impl Figure {
     /// The figure as one SVG document.
     pub(crate) fn svg(&self) -> String {
-        svg::draw(self)
+        self.svg_in(&Palette::of([self]))
+    }
+
+    /// The same, in the colours of a page.
+    pub(crate) fn svg_in(&self, palette: &Palette) -> String {
+        if bars::compares(self) {
+            bars::draw(self, palette)
+        } else {
+            svg::draw(self, palette)
+        }
     }
 }
 

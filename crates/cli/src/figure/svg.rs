@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::axis::Layout;
-use super::{Figure, Mark, Series};
+use super::{Figure, Mark, Palette, Series};
 
 /// Sizes in SVG units.
-const WIDTH: f64 = 820.0;
+pub(super) const WIDTH: f64 = 820.0;
 const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 220.0;
@@ -15,17 +15,12 @@ const BOTTOM: f64 = 56.0;
 /// The least distance between two names.
 const NAME_HEIGHT: f64 = 16.0;
 
-/// Hues told apart by colour-blind readers too (Okabe and Ito), and dashes for print.
-const HUES: [&str; 8] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a6d00", "#5b5b9d",
-];
-const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
-
-const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:15px;font-weight:600}\
+pub(super) const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#222}.t{font-size:15px;font-weight:600}\
 .g{stroke:#ddd;stroke-width:1}.a{stroke:#555;stroke-width:1}.m{fill:#777}\
+@media(max-width:560px){text{font-size:18px}.t{font-size:21px}.k{font-size:14px}}\
 @media(prefers-color-scheme:dark){text{fill:#ddd}.g{stroke:#3a3a3a}.a{stroke:#999}.m{fill:#999}}";
 
-pub(super) fn draw(figure: &Figure) -> String {
+pub(super) fn draw(figure: &Figure, palette: &Palette) -> String {
     let every = || figure.series.iter().flat_map(|series| &series.points);
     let x = Layout::new(&figure.x, every().map(|point| point.0));
     let y = Layout::new(&figure.y, every().map(|point| point.1));
@@ -46,16 +41,13 @@ pub(super) fn draw(figure: &Figure) -> String {
             .iter()
             .filter_map(|&(px, py)| Some((across(x.position(px)?), down(y.position(py)?))))
             .collect();
-        let hue = if series.muted {
-            "#888"
-        } else {
-            HUES[index % HUES.len()]
-        };
-        series_marks(&mut out, series, &points, (hue, bar_width), index);
+        let hue = palette.hue(series);
+        let dash = palette.dash(series);
+        series_marks(&mut out, series, &points, (hue, dash, bar_width));
         if let Some(&(_, end)) = points.last() {
             // Bars side by side are named in their order, not by their heights.
             let end = if figure.x.counts { TOP } else { end };
-            names.push((end, index, hue, series.name.as_str()));
+            names.push((end, index, (hue, dash), series.name.as_str()));
         }
     }
     place_names(&mut out, names);
@@ -129,15 +121,14 @@ fn series_marks(
     out: &mut String,
     series: &Series,
     points: &[(f64, f64)],
-    (hue, bar_width): (&str, f64),
-    index: usize,
+    (hue, dash, bar_width): (&str, &str, f64),
 ) {
     let _ = write!(out, "<g><title>{}</title>", escape(&series.name));
     match series.mark {
         Mark::Line | Mark::Steps => {
             let (dash, width) = match series.muted {
                 true => ("4 4", 1.5),
-                false => (DASHES[index / HUES.len() % DASHES.len()], 2.2),
+                false => (dash, 2.2),
             };
             let _ = write!(
                 out,
@@ -179,13 +170,13 @@ fn series_marks(
 }
 
 /// Writes each name at the height where its line ends, moved apart where they would overlap.
-fn place_names(out: &mut String, mut names: Vec<(f64, usize, &str, &str)>) {
+fn place_names(out: &mut String, mut names: Vec<(f64, usize, (&str, &str), &str)>) {
     names.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let room = (down(0.0) - TOP) / names.len().max(1) as f64;
     let apart = NAME_HEIGHT.min(room);
     let mut lowest = TOP;
     let count = names.len();
-    for (place, (end, index, hue, name)) in names.into_iter().enumerate() {
+    for (place, (end, _, (hue, dash), name)) in names.into_iter().enumerate() {
         // Leave room below for those still to come.
         let ceiling = down(0.0) - (count - place - 1) as f64 * apart;
         let at = end.max(lowest).min(ceiling);
@@ -194,9 +185,8 @@ fn place_names(out: &mut String, mut names: Vec<(f64, usize, &str, &str)>) {
         let _ = write!(
             out,
             "<line x1=\"{left:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"{hue}\" \
-             stroke-dasharray=\"{}\" stroke-width=\"3\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+             stroke-dasharray=\"{dash}\" stroke-width=\"3\"/><text class=\"k\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             left + 16.0,
-            DASHES[index / HUES.len() % DASHES.len()],
             left + 21.0,
             at + 4.5,
             escape(&shortened(name))
@@ -205,7 +195,7 @@ fn place_names(out: &mut String, mut names: Vec<(f64, usize, &str, &str)>) {
 }
 
 /// A name that fits beside the plot.
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     const LONGEST: usize = 32;
     if name.chars().count() <= LONGEST {
         return name.to_owned();
@@ -213,7 +203,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(LONGEST - 1).chain(['…']).collect()
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -223,6 +223,46 @@ fn what_wget_leaves() {
     check(&[("w.warc.gz", &whole)], ".", &wget_expect());
 }
 
+/// With a frame a record, and with a dictionary before them, as archives pack them; and one that breaks off.
+#[test]
+fn warc_packed_with_zstd() {
+    use std::io::Write as _;
+    let plain = zstd::encode_all(wget().concat().as_bytes(), 3).unwrap();
+    check(&[("w.warc.zst", &plain)], "w.warc.zst", &wget_expect());
+    let dictionary = wget().concat().into_bytes();
+    for dictionary_in_file in [
+        dictionary.clone(),
+        zstd::encode_all(&dictionary[..], 3).unwrap(),
+    ] {
+        let mut packed = vec![0x5d, 0x2a, 0x4d, 0x18];
+        packed.extend((dictionary_in_file.len() as u32).to_le_bytes());
+        packed.extend(&dictionary_in_file);
+        for record in wget() {
+            let mut frame = zstd::Encoder::with_dictionary(Vec::new(), 3, &dictionary).unwrap();
+            frame.write_all(record.as_bytes()).unwrap();
+            packed.extend(frame.finish().unwrap());
+        }
+        check(&[("w.warc.zst", &packed)], "w.warc.zst", &wget_expect());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let frames = wget()
+        .into_iter()
+        .flat_map(|record| zstd::encode_all(record.as_bytes(), 3).unwrap());
+    let frames: Vec<u8> = frames.collect();
+    fs::write(
+        folder.path().join("cut.warc.zst"),
+        &frames[..frames.len() - 40],
+    )
+    .unwrap();
+    let ran = done(folder.path(), "import cut.warc.zst -o out --json");
+    assert_eq!(ran.json()["fetches"], 5, "{}", ran.out);
+    assert!(
+        ran.out.contains("the rest cannot be unpacked"),
+        "{}",
+        ran.out
+    );
+}
+
 #[test]
 fn links_to_other_hosts_are_kept_on_demand() {
     let records = wget();

@@ -92,6 +92,10 @@ const COMMANDS: &[&str] = &[
     "export events c -o events.csv",
     "export links c -o links.csv",
     "export pages c -o pages.jsonl",
+    "export text c -o texts.jsonl",
+    "export wacz c -o c.wacz",
+    "upload c --to file:///HERE/disk --keep none",
+    "upload c --to file:///HERE/disk --back",
     "export graph c -o graph",
     "export edges c -o edges.tsv",
     "export history c -o histories",
@@ -162,6 +166,7 @@ fn what_is_printed_as_json_is_what_the_schemas_say() {
     for (number, command) in COMMANDS.iter().enumerate() {
         let command = command
             .replace("ORIGIN", origin)
+            .replace("/HERE", &here.display().to_string())
             .replace("LIVE", "--allow-private --delay 0s --clock-scale 1000");
         let ran = turnstone(here, &format!("{command} --json"));
         // A check that finds something ends with 1, and has a document all the same.

@@ -65,14 +65,15 @@ fn python(folder: &Path, script: &str) -> Value {
 fn three_readers_see_in_parquet_what_the_json_lines_say() {
     let folder = tempfile::tempdir().unwrap();
     let _web = crawled(folder.path());
-    for table in ["pages", "links", "events", "captures", "decisions"] {
+    for table in ["pages", "links", "events", "captures", "decisions", "text"] {
         for form in ["jsonl", "parquet", "csv"] {
             let out = done(
                 folder.path(),
                 &format!("export {table} c -o {table}.{form}"),
             );
             assert!(
-                out.out.contains(&format!("{table} written to")),
+                out.out.contains(&format!("{table}s written to"))
+                    || out.out.contains(&format!("{table} written to")),
                 "{}",
                 out.out
             );
@@ -223,4 +224,57 @@ fn a_name_that_says_something_else_is_refused() {
         assert!(ran.err.contains(told), "{arguments}: {}", ran.err);
     }
     assert!(!folder.path().join("p.txt").exists());
+}
+
+#[test]
+fn a_table_in_parts_is_the_table_with_each_host_in_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    done(folder.path(), "generate graph --pages 300 -o w");
+    done(folder.path(), "import w -o c");
+    for table in ["pages", "links", "captures", "decisions"] {
+        done(
+            folder.path(),
+            &format!("export {table} c -o {table}.parquet"),
+        );
+        done(
+            folder.path(),
+            &format!("export {table} c -o {table} --parts 5"),
+        );
+        let read = python(
+            folder.path(),
+            &format!(
+                r#"
+import json, duckdb, glob
+table = "{table}"
+host = {{"links": "source_host", "captures": "url_host_name"}}.get(table, "host")
+whole, parts = f"'{{table}}.parquet'", f"read_parquet('{{table}}/*.parquet', filename = true)"
+db = duckdb.connect()
+one = lambda query: db.execute(query).fetchone()[0]
+print(json.dumps({{
+    "files": len(glob.glob(f"{{table}}/*.parquet")),
+    "rows": one(f"SELECT count(*) FROM {{whole}}") - one(f"SELECT count(*) FROM {{parts}}"),
+    "missing": one(f"SELECT count(*) FROM (FROM {{whole}} EXCEPT SELECT * EXCLUDE (filename) FROM {{parts}})"),
+    "torn": one(f"SELECT count(*) FROM (SELECT {{host}} FROM {{parts}} GROUP BY 1 HAVING count(DISTINCT filename) > 1)"),
+}}))
+"#
+            ),
+        );
+        assert_eq!(
+            read,
+            serde_json::json!({"files": 5, "rows": 0, "missing": 0, "torn": 0}),
+            "{table}"
+        );
+    }
+    let ran = turnstone(folder.path(), "export pages c -o pages --parts 5");
+    assert!(
+        ran.code == 2 && ran.err.contains("name a new folder"),
+        "{}",
+        ran.err
+    );
+    let ran = turnstone(folder.path(), "export pages c -o other --parts 0");
+    assert!(
+        ran.code == 2 && ran.err.contains("--parts: 0 is not from 1 to 256"),
+        "{}",
+        ran.err
+    );
 }

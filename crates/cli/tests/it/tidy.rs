@@ -39,11 +39,13 @@ const EDGES: &[(&str, &[&str])] = &[
             "urls",
         ],
     ),
+    ("text", &["frontier", "pagestore", "fetch"]),
     ("events", &["frontier", "pagestore"]),
+    ("wacz", &["frontier", "pagestore"]),
     ("deliver", &["pagestore", "fetch", "events"]),
     (
         "tables",
-        &["frontier", "pagestore", "urls", "events", "lab"],
+        &["frontier", "pagestore", "urls", "events", "lab", "text"],
     ),
     (
         "server",
@@ -82,6 +84,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "events",
             "deliver",
             "tables",
+            "wacz",
             "server",
             "urlfrontier",
         ],

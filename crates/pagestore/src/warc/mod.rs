@@ -30,6 +30,7 @@ mod salvage;
 mod sort;
 mod tail;
 mod unpacked;
+mod uploaded;
 mod writer;
 
 pub use capture::{
@@ -51,4 +52,5 @@ pub use recovery::{Cut, OpenError};
 pub use salvage::recover_without_journal;
 pub use sort::{SortError, sort_index};
 pub use tail::WriteError;
+pub use uploaded::{UPLOADED_ENDING, Uploaded};
 pub use writer::{Ends, FinishError, INDEX_NAME, Location, Settings, Syncer, Writer};

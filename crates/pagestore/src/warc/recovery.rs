@@ -15,6 +15,7 @@ use super::cdx_line::{CdxLine, CdxReader};
 use super::folder::Folder;
 use super::sort::remove_temporaries;
 use super::tail::Tail;
+use super::uploaded::{UPLOADED_ENDING, Uploaded};
 use super::writer::{Ends, INDEX_NAME, Settings, Writer};
 
 /// Why an archive cannot be opened. Nothing was changed by the step that failed.
@@ -137,8 +138,27 @@ impl<'a> ArchiveFiles<'a> {
         for entry in fs::read_dir(path).map_err(io_error(path))? {
             let entry = entry.map_err(io_error(path))?;
             let name = entry.file_name();
-            let Some((number, open)) = name.to_str().and_then(|name| number_of(name, settings))
-            else {
+            let Some(name) = name.to_str() else {
+                continue;
+            };
+            // A file that was brought elsewhere and dropped is as long as the note beside it says.
+            if let Some(file) = name.strip_suffix(UPLOADED_ENDING) {
+                let (file, path) = (number_of(file, settings), path.join(file));
+                if let Some((number, false)) = file
+                    && !path.exists()
+                    && let Some(note) = Uploaded::of(&path).map_err(io_error(&path))?
+                {
+                    let (open, len) = (false, note.bytes);
+                    files.push(FoundFile {
+                        number,
+                        path,
+                        open,
+                        len,
+                    });
+                }
+                continue;
+            }
+            let Some((number, open)) = number_of(name, settings) else {
                 continue;
             };
             let len = entry.metadata().map_err(io_error(&entry.path()))?.len();

@@ -1,8 +1,9 @@
 """Which page next? Backtests, crawl tables and policies of your own.
 
 - :func:`backtest` tries policies on a recorded web, and gives the figures of ``turnstone backtest --json``.
-- :func:`open` opens a crawl directory: ``pages``, ``links``, ``events``, ``captures`` and ``decisions`` are
+- :func:`open` opens a crawl directory: ``pages``, ``links``, ``events``, ``captures``, ``decisions`` and ``texts`` are
   tables that pandas, polars, pyarrow and DuckDB take without a copy.
+- :func:`crawl` crawls the live web, with a policy of yours if you like.
 - :func:`generate` and :func:`rank` are the commands of that name.
 - :class:`Policy` is what a policy of your own looks like; :func:`order` shows in which order it asks.
 
@@ -59,6 +60,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "backtest",
+    "crawl",
     "generate",
     "open",
     "order",
@@ -131,6 +133,33 @@ def backtest(
         arguments.append(os.fspath(web))
     if names:
         arguments += ["--policies", ",".join(names)]
+    return _command(arguments, options, guests, progress)
+
+
+def crawl(
+    seeds: str | Sequence[str],
+    output: Path,
+    policy: Contender | None = None,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Crawls the live web: ``turnstone crawl SEEDS -o OUTPUT``; goes on where it stopped when the directory exists.
+
+    ``policy`` is a spec or a class of your own. It decides through the same seam as those of Turnstone: politeness, budgets
+    and the journal are the crawl's. Its state is saved with ``save`` and restored with ``restore``, so that a crawl that was
+    killed goes on as if nothing had happened; give the same class again. The command ``turnstone crawl`` cannot go on with
+    such a crawl, for the class is not in it. A policy of your own proves nothing: say when to end, as ``until="pages=1000"``.
+
+    Ctrl-C ends the crawl cleanly: requests under way come home, and everything is on disk.
+    """
+    names, guests = _contenders(policy)
+    if len(names) > 1:
+        raise UsageError("policy: a crawl has one")
+    seeds = [seeds] if isinstance(seeds, str) else list(seeds)
+    arguments = ["crawl", *seeds, "--output", os.fspath(output)]
+    if names:
+        arguments += ["--policy", names[0]]
     return _command(arguments, options, guests, progress)
 
 

@@ -51,6 +51,10 @@ class Crawl:
     @property
     def decisions(self) -> Table:
         """A row for each hand-out: what was asked for, by which policy, with which chance, and what came."""
+    @property
+    def texts(self) -> Table:
+        """A row for each stored page that has a text: main text, title, language, dates, near duplicates, and what its
+        publisher says about use."""
 
 @final
 class Discovered:

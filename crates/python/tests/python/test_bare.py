@@ -17,6 +17,7 @@ from turnstone import _native
 sys.path.insert(0, os.environ["EXAMPLES"])
 from breadth_first import BreadthFirst  # noqa: E402
 import compare_policies  # noqa: E402
+from rankmass import trusting  # noqa: E402
 
 COMMAND = pathlib.Path(sys.executable).with_name("turnstone")
 WEB = "web"
@@ -79,6 +80,14 @@ class Policies(unittest.TestCase):
         ours = turnstone.order(WEB, BreadthFirst, seeds=[5, 900])
         self.assertGreater(len(ours), 1000)
         self.assertEqual(ours, theirs)
+
+    def test_the_twin_of_rankmass_decides_like_it(self):
+        for seeds in ([5, 900], [0], list(range(0, 2000, 40))):
+            theirs = turnstone.order(WEB, "rankmass", seeds=seeds)
+            self.assertGreater(len(theirs), 500)
+            self.assertEqual(turnstone.order(WEB, trusting(seeds), seeds=seeds), theirs, seeds)
+        again = turnstone.order(WEB, trusting(seeds), seeds=seeds, restart_every=50)
+        self.assertEqual(again, theirs)
 
     def test_it_goes_on_as_saved_wherever_it_is_killed(self):
         whole = turnstone.order(WEB, BreadthFirst, pages=300)
@@ -225,6 +234,74 @@ class Words(unittest.TestCase):
         compare_policies.compare("sites")
 
 
+class Live(unittest.TestCase):
+    """A class of Python decides in a live crawl as the same policy in Rust does, over a restart."""
+
+    def setUp(self):
+        serving = [COMMAND, "serve-web", WEB, "--hosts", "1", "--json"]
+        self.server = subprocess.Popen(serving, stdout=subprocess.PIPE, text=True)
+        self.seed = json.loads(self.server.stdout.readline())["sites"][0]["url"]
+
+    def tearDown(self):
+        self.server.terminate()
+        self.server.communicate()
+
+    def crawl(self, output, policy, until, **more):
+        options = {"allow_private": True, "everywhere": True, "connections": 1, "delay": "0s", "clock_scale": 1000, **more}
+        return turnstone.crawl(self.seed, output, policy, until=until, **options)
+
+    def order(self, output):
+        self.assertEqual(command("export", "decisions", output, "-o", f"{output}.jsonl").returncode, 0)
+        rows = [json.loads(line) for line in pathlib.Path(f"{output}.jsonl").read_text().splitlines()]
+        return [row["url"] for row in rows if row["outcome"] == "new"]
+
+    def test_a_class_decides_live_and_over_a_restart(self):
+        for pages in (80, 200):
+            for output, policy in (("by-class", BreadthFirst), ("by-name", "breadth-first")):
+                summary = self.crawl(output, policy, f"pages={pages}")
+                self.assertEqual(summary["stopped_by"], "pages")
+        ours = self.order("by-class")
+        self.assertEqual(len(ours), 200)
+        self.assertEqual(ours, self.order("by-name"))
+        # The command says that it does not know the policy, and everything else it still tells.
+        self.assertEqual(command("status", "by-class").returncode, 0)
+        told = command("crawl", "-o", "by-class", "--until", "pages=300")
+        self.assertEqual(told.returncode, 2)
+        self.assertIn("BreadthFirst", told.stderr)
+
+    def test_an_exception_in_a_policy_ends_the_crawl_and_loses_nothing(self):
+        class Falls(BreadthFirst):
+            def observe(self, batch):
+                super().observe(batch)
+                if len(self.queued) > 60:
+                    raise RuntimeError("no further")
+
+        with self.assertRaisesRegex(RuntimeError, "no further"):
+            self.crawl("fallen", Falls, "pages=200")
+        Falls.observe = BreadthFirst.observe
+        self.assertEqual(self.crawl("fallen", Falls, "pages=200")["stopped_by"], "pages")
+        self.assertEqual(len(self.order("fallen")), 200)
+
+    def test_ctrl_c_ends_a_crawl_cleanly(self):
+        script = f"""
+import turnstone
+try:
+    turnstone.crawl({self.seed!r}, "ended", "breadth-first", until="pages=500", allow_private=True, delay="100ms",
+                    progress=lambda what, share: print(what, flush=True))
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+        child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        for line in child.stdout:
+            if line == "crawling\n":
+                break
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+        self.assertTrue(out.endswith("stopped\n"), out)
+        told = json.loads(command("status", "ended", "--json").stdout)
+        self.assertEqual(told["stopped_by"], "signal")
+
+
 class Slow(BreadthFirst):
     """Takes its time, so that somebody can look."""
 
@@ -236,7 +313,7 @@ class Slow(BreadthFirst):
 class Signals(unittest.TestCase):
     def test_ctrl_c_ends_long_work_at_once(self):
         script = f"""
-import sys
+import sys, time
 sys.path.insert(0, {os.environ["EXAMPLES"]!r})
 import turnstone
 from breadth_first import BreadthFirst
@@ -247,6 +324,7 @@ class Endless(BreadthFirst):
             Endless.told = True
             print("going", flush=True)
         batch.set(0, 1)  # again and again
+        time.sleep(0.02)  # it lasts, however slow the machine is that stops it
     def save(self): return b""
 try:
     turnstone.backtest("trap", policies=Endless, fetches=100_000_000)

@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 import turnstone
 
-TABLES = ["pages", "links", "events", "captures", "decisions"]
+TABLES = ["pages", "links", "events", "captures", "decisions", "texts"]
 COMMAND = [sys.executable, "-m", "turnstone"]
 
 
@@ -41,7 +41,7 @@ class Readers(unittest.TestCase):
     def test_all_readers_see_what_the_json_lines_say(self):
         crawl = turnstone.open("crawl")
         for name in TABLES:
-            run("export", name, "crawl", "-o", f"{name}.jsonl")
+            run("export", name.replace("texts", "text"), "crawl", "-o", f"{name}.jsonl")
             lines = [json.loads(line) for line in pathlib.Path(f"{name}.jsonl").read_text().splitlines()]
             self.assertGreater(len(lines), 50, name)
             stream = getattr(crawl, name)
@@ -59,7 +59,7 @@ class Readers(unittest.TestCase):
     def test_types_are_those_of_the_parquet_files(self):
         crawl = turnstone.open("crawl")
         for name in TABLES:
-            run("export", name, "crawl", "-o", f"{name}.parquet")
+            run("export", name.replace("texts", "text"), "crawl", "-o", f"{name}.parquet")
             stored = pyarrow.parquet.read_schema(f"{name}.parquet")
             told = pyarrow.schema(getattr(crawl, name))
             self.assertEqual([(f.name, f.type) for f in told], [(f.name, f.type) for f in stored], name)
@@ -88,9 +88,26 @@ class Readers(unittest.TestCase):
         del reader
         self.assertGreater(pyarrow.table(turnstone.open("crawl").links).num_rows, 0)
 
+    def test_the_notebooks_run_from_top_to_bottom(self):
+        os.environ["DIRECTORY"] = "crawl"
+        books = sorted((pathlib.Path(os.environ["EXAMPLES"]) / "notebooks").glob("*.ipynb"))
+        self.assertEqual(len(books), 3)
+        for book in books:
+            names = {}
+            for cell in json.loads(book.read_text())["cells"]:
+                if cell["cell_type"] == "code":
+                    exec(compile("".join(cell["source"]), f"{book.name}: {cell['id']}", "exec"), names)
+            if book.stem == "write_a_policy":
+                self.assertEqual(set(names["needed"]) - {"optimal"}, {"MostLinked", "breadth-first", "rankmass"})
+            if book.stem == "analyse_a_crawl":
+                self.assertEqual(set(names["kinds"]["method"]), {"visible", "main"} & set(names["kinds"]["method"]))
+                self.assertGreater(names["kinds"]["pages"].sum(), 50)
+            if book.stem == "compare_policies":
+                self.assertEqual(names["by_budget"].shape, (4, 4))
+
     def test_the_examples_run(self):
         examples = pathlib.Path(os.environ["EXAMPLES"])
-        for name, arguments in [("analyse_crawl", ["crawl"]), ("breadth_first", ["2000"])]:
+        for name, arguments in [("analyse_crawl", ["crawl"]), ("breadth_first", ["2000"]), ("rankmass", ["1500"])]:
             sys.argv = [name, *arguments]
             runpy.run_path(str(examples / f"{name}.py"), run_name="__main__")
 

@@ -174,6 +174,7 @@ impl Advise {
         parts.push(Part::Heading("How it is decided".to_owned()));
         parts.push(Part::Text(words::rule()));
         parts.push(Part::Heading("Run it again".to_owned()));
+        parts.push(Part::Text(super::backtest::provenance()));
         parts.push(Part::Command(super::backtest::command_line()));
         Report {
             title: "Which policies suit this crawl".to_owned(),

@@ -14,7 +14,7 @@ mod shown;
 mod trap;
 mod unknown;
 
-pub(crate) use shown::command_line;
+pub(crate) use shown::{command_line, provenance};
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! How a report is shown, alike for every question: JSON or text, `--plot` and `--report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::figure::Figure;
 use crate::report::{Part, Report};
@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::files::write_whole;
+use crate::moment::{now_ms, utc};
 use crate::output::Output;
 
 /// Where pictures go.
@@ -66,6 +67,7 @@ impl Pictures {
             parts.extend(figures.into_iter().map(Part::Figure));
             parts.push(Part::Heading("Run it again".to_owned()));
             parts.push(Part::Command(command_line()));
+            parts.push(Part::Text(provenance()));
             let page = Report {
                 title: shown.title.to_owned(),
                 question: shown.question,
@@ -76,6 +78,21 @@ impl Pictures {
         }
         Ok(())
     }
+}
+
+/// When this was, by which release, and on which data: a digest of every file that the command names.
+pub(crate) fn provenance() -> String {
+    let mut text = format!(
+        "Made {} by turnstone {}.",
+        utc(now_ms()),
+        env!("CARGO_PKG_VERSION")
+    );
+    for argument in crate::caller::arguments().iter().skip(2) {
+        if let Some(digest) = crate::digest::of_web(Path::new(argument)) {
+            text += &format!(" Data of {argument}: SHA-256 {digest}.");
+        }
+    }
+    text
 }
 
 /// The command as it was given, quoted for a shell.

@@ -1,6 +1,6 @@
 //! A crawl directory, asked what became of URLs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use turnstone_crawl::stored::Outlined;
@@ -56,7 +56,6 @@ pub(super) struct Fate {
 
 /// A crawl directory.
 pub(super) struct Book {
-    path: PathBuf,
     pub(super) store: Rc<Store>,
     keys: KeyOptions,
 }
@@ -69,7 +68,6 @@ impl Book {
         }
         let directory = Directory::look(path)?;
         Ok(Some(Self {
-            path: path.to_owned(),
             keys: directory.plan.keys,
             store: Rc::new(directory.store),
         }))
@@ -136,8 +134,7 @@ impl Book {
 
     /// The links, fragments and facts of a stored page; nothing if it is no HTML or its body was not kept.
     pub(super) fn outlined(&self, page: PageId) -> anyhow::Result<Option<Outlined>> {
-        let all = Ignored::default();
-        let copies = Copies::in_store(&self.path, &self.store, all, (self.url(page)?, page))?;
+        let copies = Copies::in_store(&self.store, Ignored::default(), (self.url(page)?, page))?;
         let copy = copies.at(None)?;
         if copy.digest.is_none() {
             return Ok(None);

@@ -204,6 +204,9 @@ impl Check {
 
     /// A configuration with what is asked now.
     fn over(&self, mut config: Config) -> Config {
+        if let Some(file) = &self.hosts_file {
+            config.hosts_file = Some(live::absolute(file));
+        }
         config.policy = Some("breadth-first".to_owned());
         config.until = UntilConfig {
             all: Some(true),
@@ -236,6 +239,9 @@ impl Check {
             policy: config.policy.clone(),
             contact: config.contact.clone(),
             allow_private: config.allow_private.clone(),
+            allow_ports: config.allow_ports.clone(),
+            ca: config.ca.clone(),
+            hosts_file: config.hosts_file.clone(),
             until: config.until.clone(),
             sitemaps: Some(false),
             politeness: PolitenessConfig {
@@ -270,7 +276,7 @@ impl Check {
         output: &Output,
     ) -> anyhow::Result<u64> {
         let mut plan = crawl::plan(config, &crawl::seeds(config)?, false)?;
-        let client = live::client_config(config, &mut plan, self.hosts_file.as_deref())?;
+        let client = live::client_config(config, &mut plan)?;
         let (mut seeds, mut left) = (Vec::new(), 0);
         for url in site.strangers() {
             let own = site.is_own(&url);
@@ -281,7 +287,7 @@ impl Check {
             {
                 Some(refusal.to_string())
             } else if config.contact.is_none()
-                && self.hosts_file.is_none()
+                && config.hosts_file.is_none()
                 && let Err(what) = crawl::need_contact(std::slice::from_ref(&url))
             {
                 Some(what.to_string())
@@ -323,7 +329,6 @@ impl Check {
         let order = Order {
             directory,
             config,
-            hosts_file: self.hosts_file.as_deref(),
             clock_scale: self.clock_scale,
             receivers: Vec::new(),
             listen: None,

@@ -32,7 +32,8 @@ impl Sent {
     fn of(config: &Config) -> anyhow::Result<Self> {
         let lines = |lines: &mut dyn Iterator<Item = &str>| lines.map(str::to_owned).collect();
         let mut shared = config.clone();
-        // Each machine has its own way in.
+        // Each machine has its own way in, and its own files.
+        shared.hosts_file = None;
         if let Some(cluster) = &mut shared.cluster {
             (cluster.key, cluster.ca) = (None, None);
         }

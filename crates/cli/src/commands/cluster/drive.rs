@@ -96,10 +96,11 @@ impl Join {
         if self.connections.is_some() {
             config.limits.connections = self.connections;
         }
+        // A file of another machine means nothing here.
+        config.hosts_file = self.hosts_file.as_deref().map(live::absolute);
         let order = Order {
             directory,
             config,
-            hosts_file: self.hosts_file.as_deref(),
             scales: (self.clock_scale, self.lease_scale),
             begins: false,
             delivers: false,
@@ -184,10 +185,12 @@ impl Adopt {
             lease_scale: 1,
         };
         options.over(&mut config.cluster, directory)?;
+        if let Some(file) = &self.hosts_file {
+            config.hosts_file = Some(live::absolute(file));
+        }
         let order = Order {
             directory,
             config,
-            hosts_file: self.hosts_file.as_deref(),
             scales: (self.clock_scale, self.lease_scale),
             begins: true,
             delivers: false,
@@ -201,7 +204,6 @@ impl Adopt {
 pub(crate) struct Order<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) config: Config,
-    pub(crate) hosts_file: Option<&'a Path>,
     /// How many times faster than time the crawl's clock runs, and that of leases.
     pub(crate) scales: (u32, u32),
     /// It founds the crawl if it is new, and takes back that it was stopped.
@@ -236,7 +238,6 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<Exi
     let Order {
         directory,
         mut config,
-        hosts_file,
         scales,
         begins,
         delivers,
@@ -255,11 +256,11 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<Exi
     tell_left_out(&config, &seeds, output)?;
     let count = shard_count(directory, &mut config)?;
     let mut plan = plan_of(&config, &seeds, asked.proves())?;
-    if config.contact.is_none() && hosts_file.is_none() {
+    if config.contact.is_none() && config.hosts_file.is_none() {
         need_contact(&seeds)?;
     }
     live::refuse_proxy(&config, &seeds)?;
-    let client = live::client_config(&config, &mut plan, hosts_file)?;
+    let client = live::client_config(&config, &mut plan)?;
     live::check_seeds(&client.guard, &seeds)?;
     let cluster = config.cluster.clone().unwrap_or_default();
     let options = options(&cluster)?;
@@ -449,7 +450,7 @@ impl Opening {
         let archive = match self.config.warc {
             Some(false) => None,
             _ => {
-                let (settings, namespace) = live::archive_settings(&store, &self.config);
+                let (settings, namespace) = live::archive_settings(&store, &self.config)?;
                 let last = store.index().capture().map_or(0, |last| last.file);
                 let real = Box::new(warc::RealFolder);
                 let writer = warc::Writer::follow(&folder.join("warc"), settings, last, real)?;
@@ -483,7 +484,7 @@ async fn drive(
     let (stop, told) = watch::channel(StopLevel::Run);
     let (shown, seen) = watch::channel(Seen::default());
     let (show, progress) = watch::channel(Progress::default());
-    let signals = tokio::spawn(live::signals(stop, None));
+    let signals = tokio::spawn(live::signals(stop, None, None));
     let adder = tokio::spawn(add_up(seen, show));
     let view = live::view::show(progress, directory.to_owned(), live::Watch::default());
     let view = tokio::spawn(view);

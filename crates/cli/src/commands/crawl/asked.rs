@@ -17,6 +17,7 @@ use crate::commands::cluster::ClusterOptions;
 use crate::commands::deliver::DeliverOptions;
 use crate::commands::live::IdentityOptions;
 use crate::commands::serve::ListenOptions;
+use crate::commands::upload::UploadOptions;
 use crate::exit::Usage;
 use crate::units::span_ms;
 
@@ -70,6 +71,11 @@ pub(crate) struct Crawl {
     /// Keep no WARC files
     #[arg(long)]
     no_warc: bool,
+    /// How long a WARC file may become before the next is begun [default: 1GB]
+    #[arg(long, value_name = "BYTES", value_parser = crate::units::bytes_as_said)]
+    warc_size: Option<String>,
+    #[command(flatten)]
+    upload: UploadOptions,
     /// Stay on these hosts [default: the hosts of the seeds]
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     hosts: Vec<String>,
@@ -133,7 +139,7 @@ pub(crate) struct Crawl {
     allow_ports: Vec<u16>,
     /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
     #[arg(long, value_name = "FILE")]
-    pub(super) hosts_file: Option<PathBuf>,
+    hosts_file: Option<PathBuf>,
     #[command(flatten)]
     identity: IdentityOptions,
     #[command(flatten)]
@@ -168,6 +174,11 @@ impl Crawl {
         if let Some(ca) = &self.ca {
             config.ca = Some(crate::commands::live::absolute(ca));
         }
+        if let Some(file) = &self.hosts_file {
+            config.hosts_file = Some(crate::commands::live::absolute(file));
+        }
+        over(&mut config.warc_size, &self.warc_size);
+        self.upload.over(&mut config.upload);
         over(&mut config.allow_private, &self.allow_private);
         over_list(&mut config.allow_ports, &self.allow_ports);
         over(&mut config.politeness.delay, &self.delay);

@@ -46,6 +46,9 @@ pub(crate) struct Config {
     /// Who asks, in more detail.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) identity: IdentityConfig,
+    /// A file of the addresses of host names, instead of DNS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hosts_file: Option<String>,
     /// A PEM file of authorities that are trusted beside the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ca: Option<String>,
@@ -82,6 +85,12 @@ pub(crate) struct Config {
     /// Whether pages are kept in WARC files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warc: Option<bool>,
+    /// How long a WARC file may be, as `1GB`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) warc_size: Option<String>,
+    /// Where closed WARC files and reports are brought.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) upload: UploadConfig,
     /// How a store is kept current.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) keep: KeepConfig,
@@ -301,6 +310,21 @@ pub(crate) struct KeepConfig {
     /// The policy, as a spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<String>,
+}
+
+/// Where the files of a crawl are brought.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct UploadConfig {
+    /// The URL of a store, without credentials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) to: Option<String>,
+    /// Which local copies stay: `all`, `none`, `2d`, `10GB`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) keep: Option<String>,
+    /// Private networks in which its server may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_private: Option<String>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -39,7 +39,6 @@ impl Crawl {
             let order = crate::commands::cluster::Order {
                 directory,
                 config,
-                hosts_file: self.hosts_file.as_deref(),
                 scales: tests,
                 begins: true,
                 delivers: self.deliver.is_given(),
@@ -53,7 +52,6 @@ impl Crawl {
             Order {
                 directory,
                 config: &config,
-                hosts_file: self.hosts_file.as_deref(),
                 clock_scale: self.clock_scale,
                 receivers,
                 listen: self.listen.asked()?,
@@ -77,8 +75,6 @@ pub(crate) struct Order<'a> {
     pub(crate) directory: &'a Path,
     /// What, all of it.
     pub(crate) config: &'a Config,
-    /// Where hosts are, if DNS is not to be asked.
-    pub(crate) hosts_file: Option<&'a Path>,
     /// How many times faster than time the crawl's clock runs.
     pub(crate) clock_scale: u32,
     /// Who wants events.
@@ -100,7 +96,6 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     let Order {
         directory,
         config,
-        hosts_file,
         clock_scale,
         receivers,
         listen,
@@ -108,6 +103,8 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         tries,
     } = order;
     let asked = policy::asked(config)?;
+    // What is wrong with it is said before anything is asked.
+    drop(super::upload::Plan::of(&config.upload)?);
     let seeds = seeds(config)?;
     tell_left_out(config, &seeds, output)?;
     let mut plan = plan(config, &seeds, asked.proves())?;
@@ -117,17 +114,17 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
         question: asked.name().to_owned(),
         budget: u64::MAX,
     });
-    if config.contact.is_none() && hosts_file.is_none() {
+    if config.contact.is_none() && config.hosts_file.is_none() {
         need_contact(&seeds)?;
     }
     live::refuse_proxy(config, &seeds)?;
-    let client = live::client_config(config, &mut plan, hosts_file)?;
+    let client = live::client_config(config, &mut plan)?;
     live::check_seeds(&client.guard, &seeds)?;
     let changes = Changes {
         config: config.clone(),
         asked: asked.clone(),
         guard: client.guard.clone(),
-        needs_contact: config.contact.is_none() && hosts_file.is_none(),
+        needs_contact: config.contact.is_none() && config.hosts_file.is_none(),
     };
     let mut store = live::open(directory)?;
     let before = Config::read(directory)?;
@@ -176,6 +173,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
             deliver: receivers,
             listen,
             changes: Some(changes),
+            upload: config.upload.clone(),
             ..live::Watch::default()
         };
         live::drive(parts, directory, watch).await
@@ -188,6 +186,7 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<(Su
     });
     // Tasks that were abandoned need not be waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
+    super::upload::rest(directory, &config.upload);
     Ok((summary?, until))
 }
 

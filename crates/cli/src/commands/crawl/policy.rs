@@ -1,12 +1,16 @@
 //! The policy a crawl runs, from its configuration.
 
-use turnstone_frontier::PageId;
+use std::sync::Arc;
+
+use turnstone_frontier::{PageId, Policy};
+use turnstone_policy::breadth_first::BreadthFirst;
 use turnstone_policy::coverage::Goal;
 use turnstone_policy::mass::Fraction;
 use turnstone_policy::{Question, Spec};
 use turnstone_questions::{Asked, question_of_crawl};
 
 use super::config::{Config, UntilConfig};
+use crate::caller;
 use crate::exit::Usage;
 
 /// The share that is proven when nothing else is asked.
@@ -14,12 +18,38 @@ const COVERAGE: f64 = 0.98;
 /// With other goals the proof goes on as far as it can.
 const EPSILON_MIN: f64 = 1e-6;
 
+/// What a configuration asks for whose policy is not in the catalogue, for those who only look: a program crawled with a
+/// class of its own. It proves nothing, and what is made of it is never asked what comes next.
+pub(crate) fn foreign(config: &Config) -> Option<Asked> {
+    let name = config.policy.as_deref()?;
+    let spec: Spec = name.parse().ok()?;
+    if spec.find(Question::Coverage).is_ok() || spec.find(Question::Importance).is_ok() {
+        return None;
+    }
+    let stand_in = Spec::guest(
+        spec.name(),
+        Arc::new(|| -> Box<dyn Policy> { Box::new(BreadthFirst::default()) }),
+    );
+    let known = Config {
+        policy: Some("breadth-first".to_owned()),
+        ..config.clone()
+    };
+    let asked = asked(&known).ok()?;
+    Some(Asked {
+        spec: stand_in,
+        ..asked
+    })
+}
+
 /// What a configuration asks for.
 pub(crate) fn asked(config: &Config) -> anyhow::Result<Asked> {
     let text = config.policy.as_deref().unwrap_or("rankmass");
-    let spec: Spec = text.parse()?;
+    let spec = caller::spec(text)?;
     let question = question_of_crawl(&spec);
-    spec.find(question)?;
+    // A guest is in no catalogue.
+    if !spec.is_guest() {
+        spec.find(question)?;
+    }
     let fraction = |option: &str, number: f64| {
         Fraction::new(number)
             .ok_or_else(|| Usage::of(option, format!("{number} is not between 0 and 1")))

@@ -109,11 +109,11 @@ pub(super) fn carry_out(
         );
         return Err(Usage::of("--connections", what).into());
     }
-    if config.contact.is_none() && order.hosts_file.is_none() {
+    if config.contact.is_none() && config.hosts_file.is_none() {
         need_contact(&seeds)?;
     }
     live::refuse_proxy(config, &seeds)?;
-    let client = live::client_config(config, &mut plan, order.hosts_file)?;
+    let client = live::client_config(config, &mut plan)?;
     live::check_seeds(&client.guard, &seeds)?;
     let terms = plan.terms(asked.name(), asked.to_string(), Past::All);
     let _lock = hold(directory)?;
@@ -159,7 +159,7 @@ pub(super) fn carry_out(
                 archive,
             });
         }
-        live::drive_shards(all, directory).await
+        live::drive_shards(all, directory, &config.upload).await
     });
     let summary = summary.inspect(|summary| {
         if summary.abandoned == 0 {
@@ -168,6 +168,7 @@ pub(super) fn carry_out(
         }
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
+    crate::commands::upload::rest(directory, &config.upload);
     Ok((summary?, until))
 }
 

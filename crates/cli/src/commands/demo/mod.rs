@@ -23,6 +23,7 @@ use self::web::DemoWeb;
 use super::crawl::config::{Config, PolitenessConfig, ScopeConfig, UntilConfig};
 use super::crawl::{self, Order, summary};
 use super::directory::Directory;
+use super::live;
 use super::serve::ListenOptions;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -66,7 +67,8 @@ impl Demo {
         web.write(directory)?;
         let handle = web.serve(DELAY_MS)?;
         folder::write_hosts(directory, &handle)?;
-        let config = config(web.seeds(&handle));
+        let mut config = config(web.seeds(&handle));
+        config.hosts_file = Some(live::absolute(&directory.join(folder::HOSTS)));
         output.note(&format!(
             "{} pages with {} links on {} hosts, 127.1.0.1 and up; crawling them politely ({DELAY_MS} ms \
              between two requests to a host) until {} is proven",
@@ -78,7 +80,6 @@ impl Demo {
         let order = Order {
             directory,
             config: &config,
-            hosts_file: Some(&directory.join(folder::HOSTS)),
             clock_scale: 1,
             receivers: Vec::new(),
             listen: self.listen.asked()?,

@@ -1,8 +1,10 @@
-//! `turnstone export graph|edges|pages|links|events|captures|history DIR -o FILE`
+//! `turnstone export graph|edges|pages|links|events|captures|decisions|text|wacz|history DIR -o FILE`
 
 mod graph;
 mod history;
+mod place;
 mod table;
+mod wacz;
 
 use std::path::PathBuf;
 
@@ -29,6 +31,10 @@ pub(crate) enum Export {
     Captures(table::Rows),
     /// Every hand-out with its question, policy, arm, chance and outcome: Parquet, JSON lines or CSV
     Decisions(table::Rows),
+    /// What each stored page says: main text, title, language, dates, near duplicates, what its publisher permits
+    Text(table::Rows),
+    /// The crawl as one file that replays in a browser: WARC files, index, page list, digests
+    Wacz(wacz::Wacz),
     /// The history of each site, for backtests of discovery, changes and liveness
     History(history::History),
 }
@@ -61,6 +67,8 @@ impl Export {
             Self::Events(command) => command.run(Table::Events, output),
             Self::Captures(command) => command.run(Table::Captures, output),
             Self::Decisions(command) => command.run(Table::Decisions, output),
+            Self::Text(command) => command.run(Table::Text, output),
+            Self::Wacz(command) => command.run(output),
             Self::History(command) => command.run(output),
         }?;
         Ok(Exit::Done)

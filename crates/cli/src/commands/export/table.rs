@@ -1,19 +1,22 @@
-//! The tables of a crawl: pages, links, events, captures.
+//! The tables of a crawl: pages, links, events, captures, decisions, text.
 //!
 //! The name of the file says how it is written, so that no file ever holds something else than its name
 //! says: a name that ends in another way is refused, unless `--format` is given.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::Path;
 
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{Store, shard_folders};
-use turnstone_tables::{Form, Table};
+use turnstone_tables::{Form, PARTS_MAX, Table};
 
 use super::FromTo;
+use super::place::Place;
 use crate::exit::Usage;
-use crate::files::write_whole;
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -25,6 +28,13 @@ pub(crate) struct Rows {
     /// How to write it [default: as FILE ends, in .parquet, .jsonl or .csv; jsonl if it has no ending]
     #[arg(long)]
     format: Option<Format>,
+    /// Write N Parquet files into the folder FILE, what of one host is in one of them: for tables of many millions
+    /// of rows, and tools that read in parallel
+    #[arg(long, value_name = "N", conflicts_with = "format")]
+    parts: Option<usize>,
+    /// Private networks in which the server of a store may be: all, or such as 10.0.0.0/8,127.0.0.1
+    #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
+    allow_private: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -39,6 +49,9 @@ enum Format {
 
 impl Rows {
     pub(super) fn run(self, table: Table, output: &Output) -> anyhow::Result<()> {
+        if let Some(parts) = self.parts {
+            return self.write_parts(table, parts, output);
+        }
         let form = form(&self.paths.output, self.format)?;
         // A crawl that is not there is told as such, not as a file that cannot be written.
         let directory = self.paths.looked_at()?;
@@ -47,17 +60,59 @@ impl Rows {
         }
         let progress = Progress::busy("writing");
         let mut rows = 0;
-        write_whole(&self.paths.output, |out| {
-            let written = table.write(&directory, form, out);
-            rows = written.map_err(std::io::Error::other)?;
+        let place = Place::of(&self.paths.output, self.allow_private.as_deref())?;
+        place.write(|out| {
+            rows = table.write(&directory, form, out)?;
             Ok(())
         })?;
         drop(progress);
-        let file = self.paths.output.display().to_string();
+        let file = place.name();
         let name = table.name();
         let json = json!({"output": file, (name): rows});
         output.result(&json, || {
             format!("{} {name} written to {file}\n", whole(rows))
+        })
+    }
+}
+
+impl Rows {
+    /// Writes a folder of files, whole or not at all.
+    fn write_parts(&self, table: Table, parts: usize, output: &Output) -> anyhow::Result<()> {
+        let folder = &self.paths.output;
+        let refuse = |what: String| Err(Usage::of("--parts", what).into());
+        if !(1..=PARTS_MAX).contains(&parts) {
+            return refuse(format!("{parts} is not from 1 to {PARTS_MAX}"));
+        }
+        if folder.exists() {
+            let what = format!("{}: it is there; name a new folder", folder.display());
+            return Err(Usage::of("--output", what).into());
+        }
+        if shard_folders(&self.paths.directory).is_empty() {
+            drop(Store::look(&self.paths.directory)?);
+        }
+        let beside = match folder.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let cannot = || format!("{}: cannot be written", folder.display());
+        let half = tempfile::tempdir_in(beside).with_context(cannot)?;
+        let name = table.name();
+        let files: Result<Vec<_>, _> = (0..parts)
+            .map(|part| File::create(half.path().join(format!("{name}-{part:03}.parquet"))))
+            .collect();
+        let outs = files.with_context(cannot)?.into_iter().map(BufWriter::new);
+        let progress = Progress::busy("writing");
+        let rows = table.write_parts(&self.paths.directory, outs.collect())?;
+        drop(progress);
+        crate::files::make_folder_readable(half.path()).with_context(cannot)?;
+        std::fs::rename(half.keep(), folder).with_context(cannot)?;
+        let json = json!({"output": folder.display().to_string(), (name): rows});
+        output.result(&json, || {
+            format!(
+                "{} {name} written to {parts} files in {}\n",
+                whole(rows),
+                folder.display()
+            )
         })
     }
 }

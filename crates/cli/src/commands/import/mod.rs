@@ -17,6 +17,7 @@ mod spool;
 mod summary;
 mod url_list;
 mod warc;
+mod zst;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

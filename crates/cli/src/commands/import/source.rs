@@ -140,12 +140,6 @@ fn look(path: &Path) -> anyhow::Result<Kind> {
     let lines = first_lines(path)?;
     let first = lines.first().map_or("", String::as_str);
     if first.starts_with("WARC/") {
-        if is_zstd(path)? {
-            bail!(
-                "{}: WARC packed with zstd is not read; pack it with gzip",
-                path.display()
-            );
-        }
         return Ok(Kind::Warc);
     }
     if first.starts_with("filedesc:") {
@@ -210,16 +204,10 @@ pub(super) fn open(path: &Path) -> io::Result<(Box<dyn BufRead>, Position)> {
         [0x1f, 0x8b, ..] => Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(
             counted,
         ))),
-        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(BufReader::new(zstd::Decoder::with_buffer(counted)?)),
+        magic if super::zst::is_it(magic) => super::zst::open(counted)?,
         _ => Box::new(counted),
     };
     Ok((input, position))
-}
-
-fn is_zstd(path: &Path) -> anyhow::Result<bool> {
-    let mut magic = [0; 4];
-    let read = File::open(path)?.read(&mut magic)?;
-    Ok(magic[..read] == [0x28, 0xb5, 0x2f, 0xfd])
 }
 
 /// How far a file was read.
@@ -263,7 +251,10 @@ fn in_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
     };
     let mut found = Vec::new();
     for (kind, endings) in [
-        (Kind::Warc, &[".warc", ".warc.gz", ".warc.gz.open"][..]),
+        (
+            Kind::Warc,
+            &[".warc", ".warc.gz", ".warc.gz.open", ".warc.zst"][..],
+        ),
         (Kind::History, &[".jsonl.zst"]),
         (Kind::Graph, &[".graph"]),
     ] {
@@ -282,7 +273,7 @@ fn in_folder(folder: &Path) -> anyhow::Result<Vec<Source>> {
     }
     if found.is_empty() {
         bail!(
-            "{}: the folder holds no .warc, .warc.gz, .cdx, .cdxj, .parquet, .jsonl.zst or .graph file; name \
+            "{}: the folder holds no .warc, .warc.gz, .warc.zst, .cdx, .cdxj, .parquet, .jsonl.zst or .graph file; name \
              lists of URLs and edge lists one by one",
             folder.display()
         );

@@ -19,6 +19,7 @@ use turnstone_pagestore::warc::{HttpBlock, HttpHead, Reader, RecordHead, RecordK
 use super::skipped::Place;
 use super::source::Source;
 use super::spool::Spool;
+use super::zst;
 
 /// Reads a file into the spool, but for records that were read before.
 pub(super) fn read(
@@ -29,7 +30,11 @@ pub(super) fn read(
 ) -> anyhow::Result<()> {
     let name = source.name();
     let before = spool.read().records;
-    let mut reader = Reader::open(&source.path)?;
+    let unpacked = zst::unpacked(source)?;
+    let mut reader = match &unpacked {
+        Some(unpacked) => Reader::new(unpacked.file.reopen()?, &source.path, 0, None)?,
+        None => Reader::open(&source.path)?,
+    };
     let mut records = 0;
     // A block that cannot be read, unless the reader notes it itself at the next record.
     let mut doubted: Option<(u64, String, u64)> = None;
@@ -70,6 +75,13 @@ pub(super) fn read(
             }
             Err(error) => return Err(error).with_context(|| source.path.display().to_string()),
         }
+    }
+    if let Some((at, why)) = unpacked.and_then(|unpacked| unpacked.damage) {
+        spool.skip(
+            &name,
+            Place::Offset(at),
+            format!("the rest cannot be unpacked: {why}"),
+        );
     }
     for damage in reader.damages() {
         spool.skip(&name, Place::Offset(damage.offset), damage.reason);

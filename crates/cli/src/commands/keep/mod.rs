@@ -94,7 +94,7 @@ impl Keep {
             forecast::print(&self.directory, &pace, output)?;
             return Ok(Exit::Done);
         }
-        if config.contact.is_none() && self.options.hosts_file().is_none() {
+        if config.contact.is_none() && config.hosts_file.is_none() {
             crawl::need_contact(&crawl::seeds(&config)?)?;
         }
         live::refuse_proxy(&config, &crawl::seeds(&config)?)?;
@@ -151,7 +151,7 @@ impl Keep {
             random_seed: config.random_seed.unwrap_or(1),
             ..Asked::new(Question::Keep, spec)
         };
-        let client = live::client_config(&config, &mut plan, self.options.hosts_file())?;
+        let client = live::client_config(&config, &mut plan)?;
         let clock = Clock::resume(store.index(), self.options.clock_scale());
         let runtime = live::runtime()?;
         let summary = runtime.block_on(async {
@@ -172,6 +172,7 @@ impl Keep {
             let watch = Watch {
                 deliver: self.options.deliver.receivers(&config, &self.directory)?,
                 listen: self.options.listen.asked()?,
+                upload: config.upload.clone(),
                 slice: output.is_text().then(teller),
                 news: (!output.is_text()).then_some(began),
                 ..Watch::default()

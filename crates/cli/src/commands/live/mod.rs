@@ -11,6 +11,7 @@ mod options;
 mod peers;
 mod rounds;
 mod side_by_side;
+mod uploads;
 pub(crate) mod view;
 
 pub(crate) use deliveries::{StorePen, begin, said_in_words};
@@ -36,13 +37,11 @@ use turnstone_frontier::Policy;
 use turnstone_ledger::SliceNote;
 use turnstone_pagestore::{Position, Store, warc};
 
-use super::crawl::config::Config;
+use super::crawl::config::{Config, UploadConfig};
 use super::serve::{Changes, Desks, Listen};
 use super::shards;
+use crate::caller::{Caller, caller};
 use crate::exit::Usage;
-
-/// What the names of WARC files begin with.
-pub(crate) const ARCHIVE: &str = "crawl";
 
 /// What this process is called by those who find its lock.
 pub(crate) fn holder() -> String {
@@ -75,8 +74,7 @@ pub(crate) fn open(directory: &Path) -> anyhow::Result<Store> {
 
 /// Opens a journal that is there.
 pub(crate) fn open_journal(directory: &Path) -> anyhow::Result<Store> {
-    let archive = warc::Settings::new(ARCHIVE, [0; 16]);
-    let (store, mended) = Store::open_mended(directory, &holder(), &archive)?;
+    let (store, mended) = Store::open_mended(directory, &holder())?;
     if let Some(mended) = mended {
         crate::log::warning(&format!(
             "{}: {} fetches whose bodies never reached the disk were cut, and are made again",
@@ -142,7 +140,6 @@ pub(crate) fn check_seeds(guard: &Guard, seeds: &[Url]) -> Result<(), Usage> {
 pub(crate) fn client_config(
     config: &Config,
     plan: &mut Plan,
-    hosts_file: Option<&Path>,
 ) -> anyhow::Result<turnstone_fetch::Config> {
     let identity = identity::identity(config)?;
     identity.agent().clone_into(&mut plan.agent);
@@ -152,7 +149,8 @@ pub(crate) fn client_config(
             .parse()
             .map_err(|error| Usage::of("--allow-private", error))?,
     };
-    let resolver = hosts_file.map(hosts_file::read).transpose()?;
+    let resolver = config.hosts_file.as_deref().map(Path::new);
+    let resolver = resolver.map(hosts_file::read).transpose()?;
     let mut limits = Limits {
         body_bytes_max: plan.body_bytes_max,
         idle_connections_per_host_max: plan.politeness.open_max.max(1) as usize,
@@ -183,7 +181,7 @@ pub(crate) fn archive(
     if config.warc == Some(false) {
         return Ok(None);
     }
-    let (settings, namespace) = archive_settings(store, config);
+    let (settings, namespace) = archive_settings(store, config)?;
     let ends = store
         .index()
         .capture()
@@ -198,9 +196,16 @@ pub(crate) fn archive(
 }
 
 /// What all WARC files of a crawl say of it, and the 16 bytes that name their records.
-pub(crate) fn archive_settings(store: &Store, config: &Config) -> (warc::Settings, [u8; 16]) {
+pub(crate) fn archive_settings(
+    store: &Store,
+    config: &Config,
+) -> anyhow::Result<(warc::Settings, [u8; 16])> {
     let namespace = store.namespace();
-    let mut settings = warc::Settings::new(ARCHIVE, namespace);
+    let mut settings = store.archive();
+    if let Some(size) = &config.warc_size {
+        settings.file_bytes_max =
+            crate::units::bytes(size).map_err(|what| Usage::of("--warc-size", what))?;
+    }
     let software = concat!("turnstone/", env!("CARGO_PKG_VERSION"));
     settings.info = vec![
         ("software".into(), software.into()),
@@ -218,7 +223,7 @@ pub(crate) fn archive_settings(store: &Store, config: &Config) -> (warc::Setting
     if let Some(contact) = &config.contact {
         settings.info.push(("operator".into(), contact.clone()));
     }
-    (settings, namespace)
+    Ok((settings, namespace))
 }
 
 /// Where a crawl runs.
@@ -245,6 +250,7 @@ pub(crate) async fn drive(
         .map(|began| news::Teller::start(directory, began));
     let teller = teller.transpose()?;
     let store = parts.ledger.store();
+    let uploads = uploads::Uploads::start(directory, &watch.upload, &watch.asides)?;
     let deliveries = deliveries::Deliveries::start(directory, store, &watch)?;
     let (mut crawl, progress) = turnstone_crawl::Crawl::new(parts)?;
     let deliveries = match deliveries {
@@ -261,7 +267,7 @@ pub(crate) async fn drive(
             Some(server)
         }
     };
-    let signals = tokio::spawn(signals(stop, watch.enough.clone()));
+    let signals = tokio::spawn(signals(stop, watch.enough.clone(), caller()));
     let view = tokio::spawn(view::show(progress, directory.to_owned(), watch));
     // As a task among the others: a page that came wakes it without a call to the kernel.
     let summary = tokio::spawn(crawl.run(told)).await;
@@ -274,6 +280,7 @@ pub(crate) async fn drive(
     }
     // The view ends with its channel.
     let _ = view.await;
+    drop(uploads);
     let summary = summary?;
     if let Some(teller) = teller {
         teller.finish()?;
@@ -287,6 +294,9 @@ pub(crate) async fn drive(
 /// Returns at the next SIGINT or SIGTERM.
 pub(crate) async fn told_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
+    if caller().is_some() {
+        return std::future::pending().await;
+    }
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
@@ -310,6 +320,8 @@ pub(crate) struct Watch {
     pub(crate) news: Option<Position>,
     /// Who wants events.
     pub(crate) deliver: Vec<Receiver>,
+    /// Where closed files are brought.
+    pub(crate) upload: UploadConfig,
     /// Where to show it while it runs.
     pub(crate) listen: Option<Listen>,
     /// What may be changed from there.
@@ -339,7 +351,17 @@ async fn until_enough(enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>) {
 pub(crate) async fn signals(
     stop: watch::Sender<StopLevel>,
     enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    caller: Option<Arc<Caller>>,
 ) {
+    // Signals are the calling program's own affair; it says itself when it has had enough.
+    if let Some(caller) = caller {
+        let unwanted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || {
+            !caller.wants("crawling", 0.0) || enough.as_ref().is_some_and(|enough| enough())
+        });
+        until_enough(Some(unwanted)).await;
+        stop.send_replace(StopLevel::Finish);
+        return std::future::pending().await;
+    }
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),

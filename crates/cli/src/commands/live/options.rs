@@ -1,13 +1,14 @@
 //! Flags of the commands that go on with a crawl directory: each overrules `turnstone.toml` for
 //! this run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::commands::crawl::config::Config;
 use crate::commands::deliver::DeliverOptions;
 use crate::commands::serve::ListenOptions;
+use crate::commands::upload::UploadOptions;
 
 /// How the live web is asked.
 #[derive(Debug, Args)]
@@ -41,7 +42,12 @@ pub(crate) struct LiveOptions {
     random_seed: Option<u64>,
     /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
     #[arg(long, value_name = "FILE")]
-    pub(super) hosts_file: Option<PathBuf>,
+    hosts_file: Option<PathBuf>,
+    /// How long a WARC file may become before the next is begun [default: as in turnstone.toml, else 1GB]
+    #[arg(long, value_name = "BYTES", value_parser = crate::units::bytes_as_said)]
+    warc_size: Option<String>,
+    #[command(flatten)]
+    upload: UploadOptions,
     #[command(flatten)]
     identity: super::IdentityOptions,
     #[command(flatten)]
@@ -54,11 +60,6 @@ pub(crate) struct LiveOptions {
 }
 
 impl LiveOptions {
-    /// Where hosts are, if DNS is not to be asked.
-    pub(crate) fn hosts_file(&self) -> Option<&Path> {
-        self.hosts_file.as_deref()
-    }
-
     /// How many times faster than time the crawl's clock runs.
     pub(crate) fn clock_scale(&self) -> u32 {
         self.clock_scale
@@ -79,6 +80,11 @@ impl LiveOptions {
         if let Some(ca) = &self.ca {
             config.ca = Some(crate::commands::live::absolute(ca));
         }
+        if let Some(file) = &self.hosts_file {
+            config.hosts_file = Some(crate::commands::live::absolute(file));
+        }
+        over(&mut config.warc_size, &self.warc_size);
+        self.upload.over(&mut config.upload);
         over(&mut config.allow_private, &self.allow_private);
         over(&mut config.random_seed, &self.random_seed);
         if !self.allow_ports.is_empty() {

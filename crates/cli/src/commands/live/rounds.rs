@@ -19,6 +19,7 @@ use turnstone_questions::{Asked, AskedError};
 use super::{LiveOptions, Watch, archive, client_config, drive, open};
 use crate::commands::crawl;
 use crate::commands::crawl::config::Config;
+use crate::commands::upload;
 
 /// One round, as it is ordered.
 pub(crate) struct RoundOrder<'a> {
@@ -66,7 +67,7 @@ pub(crate) fn ask(
     options.over(&mut config);
     asked.random_seed = config.random_seed.unwrap_or(1);
     let seeds = crawl::seeds(&config)?;
-    if config.contact.is_none() && options.hosts_file.is_none() {
+    if config.contact.is_none() && config.hosts_file.is_none() {
         crawl::need_contact(&seeds)?;
     }
     super::refuse_proxy(&config, &seeds)?;
@@ -82,7 +83,7 @@ pub(crate) fn ask(
     });
     let surveys = survey.is_some();
     plan.survey = survey;
-    let client = client_config(&config, &mut plan, options.hosts_file.as_deref())?;
+    let client = client_config(&config, &mut plan)?;
     anyhow::ensure!(
         directory.join("store/journal").exists(),
         "{}: not a crawl directory; make one with `turnstone crawl` or `turnstone import`",
@@ -93,6 +94,7 @@ pub(crate) fn ask(
     let began = store.end();
     watch.news = lines.then_some(began);
     watch.deliver = options.deliver.receivers(&config, directory)?;
+    watch.upload = config.upload.clone();
     watch.listen = options.listen.asked()?;
     let past = past(&mut store, clock.now())?;
     store.write()?;
@@ -127,6 +129,7 @@ pub(crate) fn ask(
         drive(parts, directory, watch).await
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
+    upload::rest(directory, &config.upload);
     Ok(Answered {
         summary: summary?,
         began,

@@ -9,7 +9,9 @@ use tokio::task::JoinSet;
 use turnstone_crawl::{Crawl, Parts, Progress, StopLevel, Summary};
 use turnstone_frontier::Policy;
 
+use super::uploads::Uploads;
 use super::{Watch, signals, view};
+use crate::commands::crawl::config::UploadConfig;
 
 /// How often what is seen of the shards is added up.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -18,6 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(crate) async fn drive_shards<P: Policy + 'static>(
     parts: Vec<Parts<P>>,
     directory: &Path,
+    upload: &UploadConfig,
 ) -> anyhow::Result<Summary> {
     let (stop, told) = watch::channel(StopLevel::Run);
     let (mut crawls, mut seen) = (Vec::new(), Vec::new());
@@ -28,9 +31,11 @@ pub(crate) async fn drive_shards<P: Policy + 'static>(
     }
     turnstone_crawl::join(&mut crawls)?;
     let (shown, progress) = watch::channel(Progress::default());
-    let signals = tokio::spawn(signals(stop.clone(), None));
+    let signals = tokio::spawn(signals(stop.clone(), None, crate::caller::caller()));
     let adder = tokio::spawn(add_up(seen, shown));
-    let view = tokio::spawn(view::show(progress, directory.to_owned(), Watch::default()));
+    let watch = Watch::default();
+    let uploads = Uploads::start(directory, upload, &watch.asides)?;
+    let view = tokio::spawn(view::show(progress, directory.to_owned(), watch));
     let mut owners = JoinSet::new();
     for crawl in crawls {
         owners.spawn(crawl.run(told.clone()));
@@ -51,6 +56,7 @@ pub(crate) async fn drive_shards<P: Policy + 'static>(
         }
     }
     signals.abort();
+    drop(uploads);
     // Both end with the channels of the shards.
     let _ = adder.await;
     let _ = view.await;

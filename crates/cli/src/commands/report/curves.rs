@@ -27,7 +27,7 @@ pub(super) struct Curves {
 /// How much was asked and answered by a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answers {
-    tick: Tick,
+    pub(super) tick: Tick,
     pub(super) requests: u64,
     /// Answers by status class.
     pub(super) classes: [u64; 6],
@@ -77,6 +77,7 @@ impl Curves {
             for (class, sum) in course.now.classes.iter_mut().enumerate() {
                 *sum += answers.classes[class] - before.classes[class];
             }
+            course.now.tick = answers.tick;
             course.take_point();
         }
         course.answers.push(course.now);

@@ -1,6 +1,7 @@
 //! `turnstone report DIR`, and what `turnstone crawl` leaves in `reports/crawl.html`.
 
 mod curves;
+mod keeping;
 mod missing;
 mod tables;
 
@@ -17,6 +18,7 @@ use turnstone_lab::number::{at_least, at_most, percent, whole};
 use turnstone_ledger::Stop;
 
 use self::curves::Curves;
+use self::keeping::Keeping;
 use self::missing::Missing;
 use crate::commands::cluster::looked_at;
 use crate::commands::crawl::summary::{Proven, bytes, classes, dead_line};
@@ -77,8 +79,9 @@ pub(crate) fn html(directory: &Path) -> anyhow::Result<String> {
 fn page(crawl: &Whole) -> anyhow::Result<Page> {
     let directory = crawl.first();
     let tally = &crawl.tally();
-    let mut curves = vec![Curves::default(); crawl.shards.len()];
-    let folded = crawl.fold(&mut curves)?;
+    let mut folds = vec![(Curves::default(), Keeping::default()); crawl.shards.len()];
+    let folded = crawl.fold(&mut folds)?;
+    let (curves, mut kept): (Vec<Curves>, Vec<Keeping>) = folds.into_iter().unzip();
     let curves = Curves::joined(curves);
     let coverage = folded.coverage;
     let mut parts = vec![Part::Text(setting(crawl, &folded)?)];
@@ -99,7 +102,14 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
             parts.push(Part::Table(table));
         }
     }
+    if let Some(keeping) = kept.pop().filter(Keeping::is_there) {
+        parts.push(Part::Heading("Kept current".to_owned()));
+        parts.push(Part::Text(keeping.text()));
+        parts.extend(keeping.figures().into_iter().map(Part::Figure));
+        parts.push(Part::Table(keeping.table()));
+    }
     parts.push(Part::Heading("Answers".to_owned()));
+    parts.push(Part::Figure(time_figure(&curves)));
     parts.push(Part::Figure(answers_figure(&curves)));
     parts.push(Part::Table(tables::statuses(tally)));
     parts.push(Part::Heading("Outcomes".to_owned()));
@@ -112,6 +122,7 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
         parts.push(Part::Table(tables::slowest_hosts(crawl)));
     }
     parts.push(Part::Heading("Go on".to_owned()));
+    parts.push(Part::Text(provenance(crawl)));
     parts.push(Part::Command(format!(
         "turnstone crawl -o {0}\nturnstone status {0}\nturnstone why {0} URL",
         crawl.path.display()
@@ -127,6 +138,26 @@ fn page(crawl: &Whole) -> anyhow::Result<Page> {
         question: crawl.sentence(coverage)?,
         parts,
     })
+}
+
+/// When this was, by which release, and of which journals.
+fn provenance(crawl: &Whole) -> String {
+    let mut text = format!(
+        "Made {} by turnstone {}.",
+        utc(crate::moment::now_ms()),
+        env!("CARGO_PKG_VERSION")
+    );
+    for shard in &crawl.shards {
+        let journal = shard.store.directory().join("store/journal");
+        if let Some(digest) = crate::digest::of_file(&journal, shard.store.end().0) {
+            text += &format!(
+                " The first {} bytes of {}: SHA-256 {digest}.",
+                whole(shard.store.end().0),
+                journal.display()
+            );
+        }
+    }
+    text
 }
 
 /// The crawl in a paragraph.
@@ -205,6 +236,33 @@ fn coverage_figure(curves: &Curves, proven: Proven) -> Figure {
                 std::iter::once((0.0, 1.0)).chain(bound).collect(),
             ),
             Series::line("goal", goal).muted(),
+        ],
+    }
+}
+
+/// How fast it went.
+fn time_figure(curves: &Curves) -> Figure {
+    let points = curves.answers.iter();
+    let began = points
+        .clone()
+        .find(|it| it.requests > 0)
+        .map_or(0, |it| it.tick.0);
+    let at = |tick: u64| tick.saturating_sub(began) as f64 / 1000.0;
+    let line = |name: &str, of: &dyn Fn(&curves::Answers) -> u64| {
+        let points = curves
+            .answers
+            .iter()
+            .map(|it| (at(it.tick.0), of(it) as f64));
+        Series::line(name, points.collect())
+    };
+    Figure {
+        title: "Requests over time".to_owned(),
+        caption: "By the crawl's clock, which stands still while no process runs.".to_owned(),
+        x: Axis::time("time"),
+        y: Axis::linear("requests"),
+        series: vec![
+            line("requests", &|it| it.requests),
+            line("pages that came", &|it| it.classes[2]),
         ],
     }
 }

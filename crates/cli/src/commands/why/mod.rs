@@ -312,7 +312,7 @@ fn stored_at(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result
         return Ok(None);
     };
     let same_as = facts.duplicate_of.filter(|other| *other != page);
-    let settings = turnstone_pagestore::warc::Settings::new("crawl", [0; 16]);
+    let settings = directory.store.archive();
     Ok(Some(StoredAt {
         file: match directory.store.index().shard() {
             Some((shard, _)) => format!("shards/{shard}/warc/{}", settings.file_name(capture.file)),

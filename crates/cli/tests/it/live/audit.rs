@@ -131,7 +131,7 @@ fn check_captures(directory: &Path, lines: &BTreeMap<(String, u64), CdxLine>) ->
             continue;
         };
         captures += 1;
-        let name = format!("crawl-{:05}.warc.gz", capture.file);
+        let name = store.archive().file_name(capture.file);
         let line = &lines[&(name, capture.offset)];
         assert_eq!(line.url, store.url(outcome.page).unwrap());
         assert_eq!(line.length, Some(capture.length));

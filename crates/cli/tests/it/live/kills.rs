@@ -293,8 +293,9 @@ fn lose_half(directory: &Path, which: usize) {
             (warc_end, index_end) = (capture.file_end, capture.index_end);
         }
     }
+    let warc = format!("warc/{}.open", store.archive().file_name(1));
     let (name, keep) = [
-        ("warc/crawl-00001.warc.gz.open", warc_end),
+        (warc.as_str(), warc_end),
         ("warc/index.cdxj", index_end),
         ("store/journal", durable.0),
     ][which];

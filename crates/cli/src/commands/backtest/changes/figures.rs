@@ -74,7 +74,7 @@ fn compared(outcomes: &[&Outcome]) -> Figure {
         title: "Policies compared (the paper's figure 6)".to_owned(),
         caption: "Mean ChangeRatio of each policy, distances as the paper found them best."
             .to_owned(),
-        x: Axis::side_by_side("policy, in the order of the legend", shown.len()),
+        x: Axis::side_by_side("policy", shown.len()),
         y: Axis::share("mean ChangeRatio"),
         series: shown.iter().enumerate().map(bar).collect(),
     }

@@ -102,7 +102,7 @@ fn measures(run: &Run) -> Option<Figure> {
     (kept.len() > 1).then(|| Figure {
         title: "Figure 5: measures kept per page".to_owned(),
         caption: "What each window has to remember, on average.".to_owned(),
-        x: Axis::side_by_side("policy, in the order of the legend", kept.len()),
+        x: Axis::side_by_side("policy", kept.len()),
         y: Axis::linear("measures per page"),
         series: kept.iter().enumerate().map(bar).collect(),
     })

@@ -50,7 +50,7 @@ fn compared(outcomes: &[Outcome], title: &str, of: fn(&Outcome) -> f64) -> Figur
     Figure {
         title: title.to_owned(),
         caption: "All sites as one crawl.".to_owned(),
-        x: Axis::side_by_side("policy, in the order of the legend", outcomes.len()),
+        x: Axis::side_by_side("policy", outcomes.len()),
         y: Axis::share("share"),
         series: outcomes.iter().enumerate().map(bar).collect(),
     }
