@@ -129,7 +129,11 @@ pub(crate) async fn connect(options: &Options) -> Result<(Client, ServerInfo), C
         }
         // Servers that were started a moment ago have no leader yet.
         if tries == ELECTION_TRIES {
-            return Err(ConnectError::server("JetStream does not answer")(&error));
+            let detail = error.to_string();
+            return Err(match info.cluster {
+                Some(_) => ConnectError::TooFewServers { detail },
+                None => ConnectError::server("JetStream does not answer")(&detail),
+            });
         }
         tokio::time::sleep(ELECTION_WAIT).await;
     }
