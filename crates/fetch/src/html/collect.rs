@@ -117,7 +117,9 @@ impl Collector {
         }
         let is_foreign = self.in_foreign();
         if let Some(filter) = &mut self.filter {
-            filter.start(&tag, is_foreign && tag.self_closing);
+            // Elsewhere the slash of `<div/>` means nothing.
+            let has_end = is_foreign || matches!(element, Element::Svg | Element::Math);
+            filter.start(&tag, has_end && tag.self_closing);
         }
         self.enter_island(element, tag.self_closing);
         if element.has_links() {

@@ -82,7 +82,7 @@ fn has(folder: &Path, text: &[u8]) -> bool {
 #[test]
 fn events_are_delivered_over_kills_and_dead_receivers() {
     let kills: usize = std::env::var("KILLS").map_or(3, |kills| kills.parse().unwrap());
-    let pages = 120.max(kills * 4);
+    let pages = 120.max(kills * 25);
     let links: String = (0..pages)
         .map(|page| format!("<a href=/{page}>p</a> "))
         .collect();
