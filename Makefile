@@ -3,11 +3,15 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: static dist dist-test package wheel demo test sim soak check lint build bench conformance e2e fuzz clean
+.PHONY: static dist dist-test package wheel demo cluster-demo cluster-soak test sim soak check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
 demo: build
 	$(TURNSTONE) demo --output demo
+
+## cluster-demo: four processes share a crawl over three NATS servers; one is killed, one is paused; two minutes
+cluster-demo: build
+	python3 examples/cluster_demo.py $(TURNSTONE) target/cluster-demo
 
 ## test: everything CI runs: format, lints, all tests of all crates
 test: check
@@ -23,6 +27,10 @@ KILLS ?= 300
 SEED ?= 1
 soak:
 	KILLS=$(KILLS) SEED=$(SEED) $(CARGO) test --workspace --quiet --test it soak_by_hand -- --ignored --nocapture
+
+## cluster-soak: kill, pause and cut off processes that share a crawl, and their servers; SEED repeats a run
+cluster-soak:
+	KILLS=$(KILLS) SEED=$(SEED) $(CARGO) test --workspace --quiet --test it cluster_soak_by_hand -- --ignored --nocapture
 
 ## check: format and lints, warnings are errors
 check:

@@ -18,6 +18,10 @@ use crate::nats::PATIENCE;
 /// The oldest server with batched direct gets.
 const VERSION_MIN: (u64, u64) = (2, 11);
 
+/// How often JetStream is asked for that the server has and that does not answer, and how long in between.
+const ELECTION_TRIES: u32 = 15;
+const ELECTION_WAIT: Duration = Duration::from_secs(1);
+
 /// Where the servers are, and who we are.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -114,11 +118,20 @@ pub(crate) async fn connect(options: &Options) -> Result<(Client, ServerInfo), C
         })?;
     let info = client.server_info();
     check_server(&info)?;
-    let account = jetstream::new(client.clone()).query_account().await;
-    if account.is_err() {
-        return Err(ConnectError::NoJetStream {
-            server: info.server_name,
-        });
+    let context = jetstream::new(client.clone());
+    let mut tries = 0;
+    while let Err(error) = context.query_account().await {
+        tries += 1;
+        if !info.jetstream {
+            return Err(ConnectError::NoJetStream {
+                server: info.server_name,
+            });
+        }
+        // Servers that were started a moment ago have no leader yet.
+        if tries == ELECTION_TRIES {
+            return Err(ConnectError::server("JetStream does not answer")(&error));
+        }
+        tokio::time::sleep(ELECTION_WAIT).await;
     }
     Ok((client, info))
 }

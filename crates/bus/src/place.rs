@@ -26,6 +26,8 @@ use crate::nats::{PATIENCE, Servers};
 
 /// The format of everything on the servers.
 const FORMAT: u32 = 1;
+/// How often a clock is compared that others compare at the same moment.
+const CLOCK_TRIES: u32 = 20;
 /// How far clocks may differ.
 const SKEW_MS_MAX: i64 = 1_000;
 
@@ -248,21 +250,28 @@ async fn compare_clocks(
             .unwrap_or(i64::MAX)
             .saturating_add(offset_ms)
     };
-    let before = now();
-    let sent = context
-        .publish(subject, Vec::new().into())
-        .await
-        .map_err(|error| said(&error))?;
-    let sequence = sent.await.map_err(|error| said(&error))?.sequence;
-    let after = now();
     let stream = context
         .get_stream_no_info(names.keys())
         .await
         .map_err(|error| said(&error))?;
-    let message = tokio::time::timeout(PATIENCE, stream.get_raw_message(sequence)).await;
-    let message = message
-        .map_err(|error| said(&error))?
-        .map_err(|error| said(&error))?;
+    let mut tries = 0;
+    let (before, after, message) = loop {
+        let before = now();
+        let sent = context
+            .publish(subject.clone(), Vec::new().into())
+            .await
+            .map_err(|error| said(&error))?;
+        let sequence = sent.await.map_err(|error| said(&error))?.sequence;
+        let after = now();
+        let message = tokio::time::timeout(PATIENCE, stream.get_raw_message(sequence)).await;
+        tries += 1;
+        match message.map_err(|error| said(&error))? {
+            Ok(message) => break (before, after, message),
+            // Another node that joins at this moment wrote over it.
+            Err(_) if tries < CLOCK_TRIES => {}
+            Err(error) => return Err(said(&error)),
+        }
+    };
     let theirs = i64::try_from(message.time.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
     // Somewhere between sending and hearing: only what is outside is certain.
     let ahead_ms = if theirs < before {

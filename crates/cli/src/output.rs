@@ -27,6 +27,11 @@ impl Output {
         Self { json, schema }
     }
 
+    /// The same for a document of another name: of several commands that do one thing.
+    pub(crate) fn named(&self, name: &str) -> Self {
+        Self::new(self.json, name)
+    }
+
     /// Whether people read it.
     pub(crate) fn is_text(&self) -> bool {
         !self.json

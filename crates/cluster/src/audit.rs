@@ -1,7 +1,7 @@
 //! What shards say of themselves, and what follows from it for the whole crawl.
 //!
 //! A shard states its account at a durable position of its journal:
-//! `endowed + received − sent = covered + residuals + lost`, in 128 bits. Summed over all shards,
+//! `endowed + received + owed − sent = covered + residuals + lost`, in 128 bits. Summed over all shards,
 //! held + (sent − received) is everything that was endowed, at *any* set of positions: each
 //! statement is right by itself, and mass on its way is counted by the difference. So no consistent
 //! cut is needed, and snapshots of channels (Chandy and Lamport) were rejected.
@@ -15,7 +15,10 @@ use std::collections::BTreeMap;
 use crate::shard::{NodeId, SHARDS_MAX, Shard};
 use crate::wire::{Cursor, Malformed, Put as _};
 
-const VERSION: u8 = 1;
+/// 2 has what is owed, what weakens the claim, and figures.
+const VERSION: u8 = 2;
+/// The most figures of a statement.
+pub const FIGURES_MAX: u64 = 64;
 
 /// The masses of one shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,12 +35,22 @@ pub struct Account {
     pub residuals: u128,
     /// Lost for good.
     pub lost: u128,
+    /// Taken back by its sender after it was covered here.
+    pub owed: u128,
+    /// What of the covered may be wrong, what surely is not stored, what never can be: no part of the
+    /// balance, but of what all shards prove.
+    pub doubt: u128,
+    /// See `doubt`.
+    pub missing: u128,
+    /// See `doubt`.
+    pub stuck: u128,
 }
 
 impl Account {
     /// Whether nothing appeared or vanished.
     pub fn balanced(&self) -> bool {
-        self.endowed + self.received == self.sent + self.covered + self.residuals + self.lost
+        self.endowed + self.received + self.owed
+            == self.sent + self.covered + self.residuals + self.lost
     }
 }
 
@@ -71,6 +84,8 @@ pub struct Statement {
     pub sent: BTreeMap<Shard, u128>,
     /// By sender: what came.
     pub senders: BTreeMap<Shard, Sender>,
+    /// What the driver has to say besides: numbers that mean nothing here.
+    pub figures: Vec<u64>,
 }
 
 /// What a shard says of one of its senders.
@@ -102,8 +117,14 @@ impl Statement {
             covered,
             residuals,
             lost,
+            owed,
+            doubt,
+            missing,
+            stuck,
         } = self.account;
-        for mass in [endowed, received, sent, covered, residuals, lost] {
+        for mass in [
+            endowed, received, sent, covered, residuals, lost, owed, doubt, missing, stuck,
+        ] {
             out.put_wide(mass);
         }
         out.put_number(self.sent.len() as u64);
@@ -117,6 +138,10 @@ impl Statement {
             out.put_wide(sender.mass);
             out.put_number(sender.applied);
             out.put_number(sender.heard);
+        }
+        out.put_number(self.figures.len() as u64);
+        for figure in &self.figures {
+            out.put_number(*figure);
         }
         out
     }
@@ -142,9 +167,14 @@ impl Statement {
                 covered: from.wide()?,
                 residuals: from.wide()?,
                 lost: from.wide()?,
+                owed: from.wide()?,
+                doubt: from.wide()?,
+                missing: from.wide()?,
+                stuck: from.wide()?,
             },
             sent: BTreeMap::new(),
             senders: BTreeMap::new(),
+            figures: Vec::new(),
         };
         for _ in 0..from.count(2)? {
             let to = read_shard(&mut from)?;
@@ -158,6 +188,13 @@ impl Statement {
                 heard: from.number()?,
             };
             statement.senders.insert(shard, sender);
+        }
+        let figures = from.count(1)? as u64;
+        if figures > FIGURES_MAX {
+            return Err(Malformed("more figures than a statement has"));
+        }
+        for _ in 0..figures {
+            statement.figures.push(from.number()?);
         }
         from.end()?;
         Ok(statement)
@@ -195,6 +232,10 @@ impl Audit {
             sum.covered += account.covered;
             sum.residuals += account.residuals;
             sum.lost += account.lost;
+            sum.owed += account.owed;
+            sum.doubt += account.doubt;
+            sum.missing += account.missing;
+            sum.stuck += account.stuck;
             audit.shards += 1;
             audit.unbalanced += u32::from(!account.balanced());
         }
@@ -209,11 +250,12 @@ impl Audit {
             covered,
             residuals,
             lost,
+            owed,
             ..
         } = self.account;
         // Statements of receivers may be younger than their senders', so the difference may be
         // below zero; the sum is not.
-        (covered + residuals + lost + sent).wrapping_sub(received)
+        (covered + residuals + lost + sent).wrapping_sub(received + owed)
     }
 
     /// Whether the statements account for this much, exactly.
@@ -302,6 +344,7 @@ mod tests {
             },
             sent: BTreeMap::from([(Shard(1 - shard), 40)]),
             senders: BTreeMap::new(),
+            figures: vec![7, 1 << 40],
         }
     }
 

@@ -57,7 +57,16 @@ pub enum Key {
     Budget,
     /// Below which rank nobody hands out, and which wave of statements is asked for.
     Level,
+    /// What people told all nodes.
+    Orders,
+    /// Which node may send requests to an address.
+    Token(Address),
+    /// Which node waits for the token of an address.
+    Want(Address),
 }
+
+/// An IPv6 address, or an IPv4 address mapped to one.
+pub type Address = [u8; 16];
 
 /// A kind of key, to list all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +77,8 @@ pub enum Keys {
     Nodes,
     /// All statements.
     Statements,
+    /// All tokens that were ever waited for.
+    Wants,
 }
 
 impl Keys {
@@ -77,6 +88,7 @@ impl Keys {
             Self::Leases => "shard.",
             Self::Nodes => "node.",
             Self::Statements => "state.",
+            Self::Wants => "want.",
         }
     }
 
@@ -87,6 +99,7 @@ impl Keys {
             (Self::Leases, Key::Lease(_))
                 | (Self::Nodes, Key::Node(_))
                 | (Self::Statements, Key::Statement(_))
+                | (Self::Wants, Key::Want(_))
         )
     }
 }
@@ -100,15 +113,22 @@ impl Key {
             Self::Statement(shard) => format!("state.{}", shard.0),
             Self::Budget => "budget".into(),
             Self::Level => "level".into(),
+            Self::Orders => "orders".into(),
+            Self::Token(address) => format!("token.{:032x}", u128::from_be_bytes(address)),
+            Self::Want(address) => format!("want.{:032x}", u128::from_be_bytes(address)),
         }
     }
 
     /// The key of a name.
     pub fn parse(name: &str) -> Option<Self> {
         let shard = |text: &str| text.parse().ok().map(Shard);
+        let address = |text: &str| Some(u128::from_str_radix(text, 16).ok()?.to_be_bytes());
         match name.split_once('.') {
             None if name == "budget" => Some(Self::Budget),
             None if name == "level" => Some(Self::Level),
+            None if name == "orders" => Some(Self::Orders),
+            Some(("token", rest)) => address(rest).map(Self::Token),
+            Some(("want", rest)) => address(rest).map(Self::Want),
             Some(("shard", rest)) => shard(rest).map(Self::Lease),
             Some(("state", rest)) => shard(rest).map(Self::Statement),
             Some(("node", rest)) => {

@@ -20,7 +20,8 @@ pub const TELL_MS: Millis = 1_000;
 /// A statement that has not changed for so long does not count.
 pub const FRESH_MS: Millis = 10_000;
 
-const VERSION: u8 = 1;
+/// 2 says why all are to end, and not only whether nothing is left.
+const VERSION: u8 = 2;
 
 /// What whoever holds shard 0 tells all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub struct Told {
     pub level: u64,
     /// The wave of statements that is asked for.
     pub wave: u64,
-    /// Whether nobody has anything left to do.
-    pub exhausted: bool,
+    /// Why all are to end, by a number of the driver's; 0 while they go on.
+    pub end: u64,
 }
 
 impl Told {
@@ -42,7 +43,7 @@ impl Told {
         out.put_number(self.epoch);
         out.put_number(self.level);
         out.put_number(self.wave);
-        out.push(u8::from(self.exhausted));
+        out.put_number(self.end);
         out
     }
 
@@ -53,11 +54,7 @@ impl Told {
             epoch: from.number()?,
             level: from.number()?,
             wave: from.number()?,
-            exhausted: match from.byte()? {
-                0 => false,
-                1 => true,
-                _ => return Err(Malformed("an end that means nothing")),
-            },
+            end: from.number()?,
         };
         from.end()?;
         Ok(told)
@@ -118,6 +115,7 @@ mod tests {
                 account: Account::default(),
                 sent: BTreeMap::new(),
                 senders: BTreeMap::new(),
+                figures: Vec::new(),
             };
             levels.take(&statement, revision, now);
             (levels.level(Phi::default(), now), levels.level(Phi(0), now))
@@ -135,7 +133,7 @@ mod tests {
             epoch: 3,
             level: u64::MAX,
             wave: 9,
-            exhausted: true,
+            end: 5,
         };
         let bytes = told.encode();
         assert_eq!(Told::decode(&bytes), Ok(told));

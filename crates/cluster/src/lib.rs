@@ -18,7 +18,6 @@
 //! Not here: NATS (crate `bus`), files, HTTP, policies, and the ledger of a shard itself, which is
 //! lent as a [`Tape`].
 
-pub mod address;
 pub mod assignment;
 pub mod audit;
 pub mod batch;
@@ -26,24 +25,32 @@ pub mod budget;
 pub mod bus;
 pub mod chain;
 pub mod channel;
+pub mod desk;
 pub mod digest;
 pub mod faulty;
 pub mod follow;
+pub mod held;
 pub mod lane;
 pub mod lease;
 pub mod level;
 pub mod memory;
+pub mod node;
+pub mod orders;
 pub mod register;
 pub mod roster;
 pub mod seat;
 pub mod shard;
 pub mod stage;
 pub mod tape;
+pub mod token;
 pub mod wire;
 pub mod writer;
 
 pub use bus::{Answer, Bus, Key, Message, Request, Stream};
+pub use desk::Desk;
 pub use digest::Digest;
+pub use held::Held;
+pub use node::Node;
 pub use seat::Seat;
 pub use shard::{NodeId, Shard};
 pub use stage::Stage;

@@ -2,10 +2,12 @@
 //!
 //! The owner swaps by the revision it wrote last. If that fails, it reads the key, and the caller
 //! decides from what is found whether the key is still its own: then it goes on from the revision
-//! found. Cost: one small write each period.
+//! found. Who lives by a key, as by a lease, may act until [`Register::deadline`]. Cost: one small write each
+//! period.
 
 use crate::Millis;
 use crate::bus::{Answer, Key, Request};
+use crate::lease::HOLD_MS;
 
 /// Rewrites one key, again and again.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Register {
     mode: Mode,
     next_at: Millis,
     written: u64,
+    sent_at: Millis,
+    deadline: Millis,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +41,19 @@ impl Register {
             mode: Mode::Unsure,
             next_at: 0,
             written: 0,
+            sent_at: 0,
+            deadline: 0,
         }
     }
 
     /// How often it is known to have been written.
     pub fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Up to when nobody can take it for abandoned: 18 s after the last write that is known was sent.
+    pub fn deadline(&self) -> Millis {
+        self.deadline
     }
 
     /// Writes at the next opportunity.
@@ -65,6 +76,7 @@ impl Register {
             Mode::Sure if now >= self.next_at => {
                 self.mode = Mode::Swapping;
                 self.next_at = now + self.every;
+                self.sent_at = now;
                 Some(Request::Swap {
                     key: self.key,
                     expect: self.revision,
@@ -81,6 +93,7 @@ impl Register {
             (Mode::Swapping, Answer::Swapped { revision }) => {
                 self.revision = *revision;
                 self.written += 1;
+                self.deadline = self.deadline.max(self.sent_at + HOLD_MS);
                 Mode::Sure
             }
             (Mode::Loading, Answer::Values(values)) => match values.first() {

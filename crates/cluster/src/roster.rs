@@ -5,7 +5,7 @@
 //! nodes; a node takes an assigned shard that is free, given back or abandoned, and gives back in
 //! order one that is assigned to another live node. Nobody decides for all: the swap does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Millis;
 use crate::assignment::assign;
@@ -24,6 +24,8 @@ pub struct Roster {
     listed: bool,
     /// Shards not to be taken before a moment.
     later: BTreeMap<Shard, Millis>,
+    /// Nodes that are alive and want nothing.
+    leaving: BTreeSet<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +62,7 @@ impl Roster {
             leases: BTreeMap::new(),
             listed: false,
             later: BTreeMap::new(),
+            leaving: BTreeSet::new(),
         }
     }
 
@@ -98,6 +101,27 @@ impl Roster {
         nodes
     }
 
+    /// A node gives its shards back and wants no more, or does again.
+    pub fn leaves(&mut self, node: NodeId, leaves: bool) {
+        if leaves {
+            self.leaving.insert(node);
+        } else {
+            self.leaving.remove(&node);
+        }
+    }
+
+    /// The nodes that take shards.
+    fn takers(&self, now: Millis) -> Vec<NodeId> {
+        let mut nodes = self.alive(now);
+        nodes.retain(|node| !self.leaving.contains(node));
+        nodes
+    }
+
+    /// The lease of a shard as last seen.
+    pub fn lease(&self, shard: Shard) -> Option<&Lease> {
+        self.leases.get(&shard).map(|(_, lease)| lease)
+    }
+
     /// The epoch of a shard as last seen.
     pub fn epoch(&self, shard: Shard) -> u64 {
         self.leases.get(&shard).map_or(0, |(_, lease)| lease.epoch)
@@ -118,7 +142,7 @@ impl Roster {
         if !self.listed {
             return Vec::new();
         }
-        let assigned = assign(self.shards, &self.alive(now));
+        let assigned = assign(self.shards, &self.takers(now));
         (0..self.shards)
             .map(Shard)
             .filter(|shard| self.later.get(shard).is_none_or(|until| now >= *until))
@@ -139,7 +163,7 @@ impl Roster {
 
     /// Whether a shard we hold belongs to another live node by now.
     pub fn to_give(&self, shard: Shard, now: Millis) -> bool {
-        let assigned = assign(self.shards, &self.alive(now));
+        let assigned = assign(self.shards, &self.takers(now));
         assigned[shard.0 as usize] != Some(self.me)
     }
 }

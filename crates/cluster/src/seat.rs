@@ -143,6 +143,16 @@ impl Seat {
         }
     }
 
+    /// States its account at the next opportunity.
+    pub fn hurry(&mut self) {
+        self.register.hurry();
+    }
+
+    /// How often its account was stated.
+    pub fn stated(&self) -> u64 {
+        self.register.written()
+    }
+
     /// Takes what another shard says of itself.
     pub fn hear(&mut self, statement: &Statement) {
         if let Some(sender) = statement.senders.get(&self.shard) {

@@ -56,11 +56,6 @@ impl Cut {
         Shard(self.slot(b'd', domain.as_bytes()))
     }
 
-    /// The shard that keeps the calendar of an address that several shards use.
-    pub fn home_of(&self, address: &[u8; 16]) -> Shard {
-        Shard(self.slot(b'a', address))
-    }
-
     fn slot(&self, kind: u8, bytes: &[u8]) -> u32 {
         let mut hasher = SipHasher13::new_with_key(&self.secret);
         hasher.write_u8(kind);
@@ -85,7 +80,6 @@ mod tests {
         assert!(found.iter().all(|n| (800..1200).contains(n)), "{found:?}");
         // Part of the format: journals of a crawl are cut by it.
         assert_eq!(cut.shard_of("example.org"), Shard(29));
-        assert_eq!(cut.home_of(&[0; 16]), Shard(61));
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub struct AskerParts<P> {
 pub struct Turned {
     /// When to look again, if no report comes before; `None` if only a report can change anything.
     pub wake: Option<Tick>,
-    /// Pages handed out and not yet come back.
+    /// What is under way: pages handed out, or requests for no page.
     pub open: usize,
 }
 
@@ -101,6 +101,8 @@ pub struct Asker<P> {
     pub(crate) robots: Robots,
     /// Hosts whose addresses this process has looked up.
     pub(crate) looked_up: HashSet<HostId>,
+    /// Hosts that are being looked up and no page waits for.
+    pub(crate) being_looked_up: HashSet<HostId>,
     pub(crate) budget: Budget,
     /// The tick of this turn.
     pub(crate) now: Tick,
@@ -203,6 +205,7 @@ impl<P: Policy> Asker<P> {
             keyer: ledger.store().keyer(),
             noted_requests: ledger.index().tally().requests,
             looked_up: HashSet::new(),
+            being_looked_up: HashSet::new(),
             now,
             wall_ms,
             requests_open: 0,
@@ -246,8 +249,8 @@ impl<P: Policy> Asker<P> {
         if self.stop.is_some() {
             self.drop_errands()?;
         }
-        self.run_errands();
-        let open = self.ledger.scheduler().ranking().in_flight_count();
+        self.run_errands()?;
+        let open = self.open();
         let idle = self.stop.is_none() && open == 0 && self.errands.is_empty();
         if self.member.is_some() {
             return self.turn_shard(Turned { wake, open }, idle);
@@ -272,6 +275,13 @@ impl<P: Policy> Asker<P> {
         Ok(Turned { wake, open })
     }
 
+    /// What is under way.
+    pub(crate) fn open(&self) -> usize {
+        let pages = self.ledger.scheduler().ranking().in_flight_count();
+        // A robots.txt may be asked for while no page waits for it.
+        pages.max(usize::try_from(self.requests_open).unwrap_or(usize::MAX))
+    }
+
     /// The crawl is to end; open requests may come back.
     pub fn end(&mut self, why: Stop) {
         self.stop.get_or_insert(why);
@@ -282,8 +292,13 @@ impl<P: Policy> Asker<P> {
         self.stop
     }
 
-    /// What is to be sent, once everything told so far is written.
-    pub fn take_jobs(&mut self) -> Vec<Job> {
+    /// What is to be sent at this moment, now that everything told so far is written. Writing may have
+    /// taken long.
+    pub fn take_jobs(&mut self, moment: Moment) -> Vec<Job> {
+        self.pass(moment);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.sends(self.now);
+        }
         std::mem::take(&mut self.jobs)
     }
 
@@ -301,6 +316,10 @@ impl<P: Policy> Asker<P> {
     fn look_at_goals(&mut self) {
         self.share_end();
         if self.stop.is_some() || !self.plan.until.coverage {
+            return;
+        }
+        if self.member.as_ref().is_some_and(Member::is_of_cluster) {
+            // What is not durable in all shards yet is no proof: who leads the cluster looks at that.
             return;
         }
         let Some(coverage) = self.coverage() else {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnstone_fetch::urls::{host_of, origin_of};
-use turnstone_fetch::{Kept, Method, Request, Spacing, Url, Validators};
+use turnstone_fetch::{ErrorClass, FetchError, Kept, Method, Request, Spacing, Url, Validators};
 use turnstone_frontier::{Fault, HostId, Next, PageId, Policy, Tick, Visit};
 use turnstone_ledger::Allowance;
 use turnstone_pagestore::{Facts, Settled};
@@ -20,6 +20,7 @@ use crate::asker::{AskError, Asker};
 use crate::page::{self, Context};
 use crate::receive::Report;
 use crate::robots::Permission;
+use crate::shard::Member;
 
 /// The longest robots.txt that is received; what is read of it is less.
 pub(crate) const ROBOTS_BYTES_MAX: usize = 1 << 20;
@@ -34,6 +35,13 @@ pub enum Job {
         /// Its host.
         host: HostId,
         /// Its URL.
+        url: Url,
+    },
+    /// Look up the addresses of a host that no page waits for.
+    Meet {
+        /// The host.
+        host: HostId,
+        /// A URL of it.
         url: Url,
     },
     /// Ask for a robots.txt.
@@ -74,6 +82,10 @@ impl Job {
                 host,
                 result: context.client.addresses(&url).await,
             },
+            Self::Meet { host, url } => Report::Met {
+                host,
+                result: context.client.addresses(&url).await,
+            },
             Self::Robots {
                 authority,
                 url,
@@ -87,6 +99,7 @@ impl Job {
                 // Once a day: not worth the doubt whether a kept one is still open.
                 request.kept = Kept::Avoid;
                 request.spacing = spacing;
+                request.permit.clone_from(&context.permit);
                 let result = context.client.fetch(request).await;
                 Report::Robots {
                     authority,
@@ -333,19 +346,29 @@ impl<P: Policy> Asker<P> {
             return self.postpone(page, host, until);
         }
         self.robots.asking(&authority);
-        self.robots.wait(&authority, page);
         if here {
+            let slot = if of == host {
+                self.robots.wait(&authority, page);
+                Slot::Page
+            } else {
+                // The journal must say which host is asked: a visit does, the slot of this page does not.
+                self.visit(host, Visit::Spared);
+                self.give_back(page, "", String::new())?;
+                self.visit(of, Visit::Opened);
+                Slot::Own
+            };
             let spacing = self.spacing(of, self.plan.politeness.delay_ms);
             self.opens(of);
             self.jobs.push(Job::Robots {
                 authority,
                 url,
                 host: of,
-                slot: Slot::Page,
+                slot,
                 body_bytes_max,
                 spacing,
             });
         } else {
+            self.robots.wait(&authority, page);
             self.errands.push(Errand::own(authority, url, of));
         }
         Ok(())
@@ -462,7 +485,7 @@ impl<P: Policy> Asker<P> {
     }
 
     /// Sends the errands whose hosts are free.
-    pub(crate) fn run_errands(&mut self) {
+    pub(crate) fn run_errands(&mut self) -> Result<(), AskError> {
         let mut at = 0;
         while at < self.errands.len() {
             let Errand { host, of, .. } = self.errands[at];
@@ -477,9 +500,27 @@ impl<P: Policy> Asker<P> {
                 at += 1;
                 continue;
             };
-            if self.ledger.index().away(host).is_some() {
+            let owner = self.ledger.index().away(host);
+            let is_lent = owner.is_some_and(|owner| {
+                let member = self.member.as_ref();
+                member.is_some_and(|member| member.is_here(owner))
+            });
+            if is_lent {
                 let errand = self.errands.remove(at);
                 self.lend(errand, robots_bytes_max(body_bytes_max));
+                continue;
+            }
+            if owner.is_some() && !self.plan.per_address {
+                let errand = self.errands.remove(at);
+                self.cannot_ask(errand)?;
+                continue;
+            }
+            let is_of_cluster = self.member.as_ref().is_some_and(Member::is_of_cluster);
+            if is_of_cluster && self.plan.per_address && !self.is_looked_up(host) {
+                // Which node may ask there hangs on its addresses.
+                let url = self.errands[at].url.clone();
+                self.looking_up(host, url);
+                at += 1;
                 continue;
             }
             let allowed = self.host_allows(host);
@@ -488,6 +529,12 @@ impl<P: Policy> Asker<P> {
                 self.hold(host, until);
                 at += 1;
                 continue;
+            }
+            if owner.is_some() {
+                // Its own shard, at another node, knows how long it rests; here the longest rest will do.
+                let rest = self.plan.crawl_delay_max.as_millis();
+                let rest = u64::try_from(rest).unwrap_or(u64::MAX);
+                self.hold(host, self.now.plus(rest));
             }
             let Errand { authority, url, .. } = self.errands.remove(at);
             self.visit(host, Visit::Opened);
@@ -502,6 +549,27 @@ impl<P: Policy> Asker<P> {
                 spacing,
             });
         }
+        Ok(())
+    }
+
+    /// Looks the addresses of a host up that no page here waits for, unless that is under way.
+    fn looking_up(&mut self, host: HostId, url: Url) {
+        if self.being_looked_up.insert(host) {
+            self.jobs.push(Job::Meet { host, url });
+        }
+    }
+
+    /// A robots.txt is at a host of another node, and nothing says when that may be asked.
+    fn cannot_ask(&mut self, errand: Errand) -> Result<(), AskError> {
+        let error = FetchError {
+            class: ErrorClass::ConnectFailed,
+            subject: errand.url.to_string(),
+            detail: "it is at a host of another machine, and addresses are ignored: who may ask there is not \
+                     known"
+                .to_owned(),
+            requests_sent: 0,
+        };
+        self.robots_answered(&errand.authority, None, &Err(error))
     }
 
     /// Gives back the pages whose errands will not be run any more, since the crawl ends.

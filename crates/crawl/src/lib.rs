@@ -24,6 +24,7 @@
 //! | [`stored`] | the same for answers that another crawler stored |
 //! | [`old_crawl`] | what such a fetch means for its page |
 //! | `verdict` | what an answer means for the page and its host |
+//! | `shard`, `tether` | what a loop shares with those of other shards: of this process, of others |
 //! | `robots` | whether a page may be asked for |
 //! | `survey`, `probe` | whether a page is still there |
 //!
@@ -59,6 +60,7 @@ pub mod stored;
 mod sum;
 mod survey;
 mod tell;
+mod tether;
 mod ticks;
 mod verdict;
 
@@ -76,5 +78,6 @@ pub use run::{Crawl, CrawlError, GivenNote, Parts, StopLevel, Summary};
 pub use shard::join;
 pub use silence::Waited;
 pub use survey::ALIVE;
+pub use tether::{Figures, Heard, Household, Mailbox, Said, Tie, Word};
 pub use ticks::{Reading, Ticks};
 pub use verdict::{change, still_current};

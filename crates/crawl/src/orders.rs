@@ -179,14 +179,13 @@ impl<P: Policy> Asker<P> {
 
     /// Whether nothing is under way.
     pub fn is_quiet(&self) -> bool {
-        let open = self.ledger.scheduler().ranking().in_flight_count();
-        open == 0 && self.requests_open == 0 && self.errands.is_empty() && self.jobs.is_empty()
+        self.open() == 0 && self.errands.is_empty() && self.jobs.is_empty()
     }
 
     /// A turn in which nothing is handed out.
     pub(crate) fn stand_still(&mut self) -> Result<Turned, AskError> {
         self.drop_errands()?;
-        let open = self.ledger.scheduler().ranking().in_flight_count();
+        let open = self.open();
         let turned = Turned { wake: None, open };
         if self.member.is_some() {
             return self.turn_shard(turned, false);

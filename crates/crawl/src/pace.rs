@@ -30,6 +30,8 @@ pub(crate) struct Pacing {
     pub(crate) counts: bool,
     /// Requests under way, and those of each host where hosts are counted.
     open: u64,
+    /// Those of them that nobody sent yet: what permits them is still to be written.
+    unsent: u64,
     hosts: HashMap<HostId, u64>,
     /// Before this moment no request may be sent, in microseconds of the crawl's clock.
     due_us: u64,
@@ -52,6 +54,7 @@ impl Pacing {
             counts: slice.requests < slice.budget,
             ended: 0,
             open: 0,
+            unsent: 0,
             hosts: HashMap::new(),
             due_us,
             pace,
@@ -95,8 +98,9 @@ impl Pacing {
         if slice.requests >= slice.budget {
             return Allowance::WaitUntil(self.end(slice));
         }
-        if self.due_us > now.0.saturating_mul(1000) {
-            return Allowance::WaitUntil(Tick(self.due_us.div_ceil(1000)));
+        let due_us = self.due_us(now);
+        if due_us > now.0.saturating_mul(1000) {
+            return Allowance::WaitUntil(Tick(due_us.div_ceil(1000)));
         }
         if slice.requests + self.open >= slice.budget {
             return Allowance::Wait;
@@ -122,15 +126,28 @@ impl Pacing {
         }
     }
 
-    /// A request goes out.
-    pub(crate) fn opens(&mut self, host: HostId, now: Tick) {
-        self.open += 1;
-        if let Some(gap) = self.pace.gap_us() {
-            self.due_us = self.due_us.max(now.0.saturating_mul(1000)) + gap;
+    /// When the next request may be sent. A full disk can hold up what is to be sent now, for hours, so
+    /// one that is not sent yet counts from this moment on.
+    fn due_us(&self, now: Tick) -> u64 {
+        match self.pace.gap_us() {
+            Some(gap) if self.unsent > 0 => now.0.saturating_mul(1000) + gap,
+            _ => self.due_us,
         }
+    }
+
+    /// A request is to go out.
+    pub(crate) fn opens(&mut self, host: HostId) {
+        self.open += 1;
+        self.unsent += 1;
         if self.pace.host_per_day.is_some() {
             *self.hosts.entry(host).or_default() += 1;
         }
+    }
+
+    /// All that was to go out is sent.
+    pub(crate) fn sends(&mut self, now: Tick) {
+        self.due_us = self.due_us(now).max(self.due_us);
+        self.unsent = 0;
     }
 
     /// It came back.
@@ -167,6 +184,7 @@ mod tests {
             ended: 0,
             counts: true,
             open: 0,
+            unsent: 0,
             hosts: HashMap::new(),
             due_us: 0,
         }
@@ -186,7 +204,7 @@ mod tests {
         let host = HostId(0);
         for _ in 0..2 {
             assert_eq!(pacing.allows(&slice(2, 0), Tick(1)), SEND);
-            pacing.opens(host, Tick(1));
+            pacing.opens(host);
         }
         assert_eq!(pacing.allows(&slice(2, 0), Tick(1)), Allowance::Wait);
         pacing.closes(host);
@@ -217,13 +235,21 @@ mod tests {
     fn requests_are_as_far_apart_as_the_rate_wants() {
         let mut pacing = pacing(Some(4.0), None);
         let slice = slice(u64::MAX, 0);
-        pacing.opens(HostId(0), Tick(100));
+        pacing.opens(HostId(0));
+        pacing.sends(Tick(100));
         let allows = |pacing: &Pacing, tick| pacing.allows(&slice, Tick(tick));
         assert_eq!(allows(&pacing, 349), Allowance::WaitUntil(Tick(350)));
         assert_eq!(allows(&pacing, 350), SEND);
         // What was not used is not saved up.
-        pacing.opens(HostId(0), Tick(5_000));
+        pacing.opens(HostId(0));
+        pacing.sends(Tick(5_000));
         assert_eq!(allows(&pacing, 5_000), Allowance::WaitUntil(Tick(5_250)));
+        // What a full disk holds up is as if it were sent whenever one looks.
+        pacing.opens(HostId(0));
+        assert_eq!(allows(&pacing, 9_000), Allowance::WaitUntil(Tick(9_250)));
+        pacing.sends(Tick(9_100));
+        assert_eq!(allows(&pacing, 9_349), Allowance::WaitUntil(Tick(9_350)));
+        assert_eq!(allows(&pacing, 9_350), SEND);
     }
 
     #[test]
@@ -231,7 +257,7 @@ mod tests {
         let mut pacing = pacing(None, Some(2));
         let (one, other, now) = (HostId(0), HostId(1), Tick(5));
         assert_eq!(pacing.host_allows(one, 1, now), Ok(()));
-        pacing.opens(one, now);
+        pacing.opens(one);
         let soon = Err(Tick(5 + HOST_LOOK_MS));
         assert_eq!(pacing.host_allows(one, 1, now), soon, "one is under way");
         assert_eq!(pacing.host_allows(other, 0, now), Ok(()));

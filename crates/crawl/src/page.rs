@@ -19,8 +19,8 @@ use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::urls::{KeyOptions, canonical_key};
 use turnstone_fetch::wall::{Blocked, Wall, WallInput, can_be_wall, wall_behind, wall_of};
 use turnstone_fetch::{
-    Client, DecodeFault, FetchError, Kept, Limits, Method, Redirect, Request, Response, Room,
-    Spacing, Truncation, Url, Validators, retry_after,
+    Client, DecodeFault, FetchError, Kept, Limits, Method, Permit, Redirect, Request, Response,
+    Room, Spacing, Truncation, Url, Validators, retry_after,
 };
 use turnstone_frontier::{PageId, Tick};
 use turnstone_pagestore::{Facts, Key, Keyer, warc};
@@ -52,6 +52,8 @@ pub(crate) struct Context {
     pub(crate) archivist: Option<Archivist>,
     /// Long bodies read at once: what they unpack to is not held against the room they take.
     pub(crate) long_reads: Semaphore,
+    /// Whether requests may be sent, where that may end.
+    pub(crate) permit: Option<Permit>,
 }
 
 impl Context {
@@ -188,6 +190,7 @@ pub(crate) async fn fetch(context: Arc<Context>, job: Job) -> Report {
     request.body_bytes_max = Some(job.body_bytes_max);
     request.kept = job.kept;
     request.spacing = job.spacing;
+    request.permit.clone_from(&context.permit);
     let result = context.client.fetch(request).await;
     let took = started.elapsed();
     let sent = result

@@ -7,11 +7,13 @@
 //! a look. Where several are, a request needs a permit: nobody's request is open there, the rest after the
 //! last one is over, and whoever was refused before goes first.
 //!
+//! Where other processes ask too, an address is asked only while this one has its *token* ([`Places::has_token`]).
+//!
 //! Nothing is kept over a restart: who takes the shards over tells how long each address rests yet.
 //!
 //! Moments are those of the process, in ticks; who asks converts. Cost: a map look-up a request, 100 bytes a host.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use turnstone_frontier::HostId;
@@ -30,6 +32,16 @@ pub(crate) struct Places {
     addresses: HashMap<IpAddr, usize>,
     hosts: HashMap<(Who, HostId), usize>,
     places: Vec<Place>,
+    /// Where other processes ask too.
+    tokens: Option<Tokens>,
+}
+
+/// Which addresses this process may ask.
+#[derive(Debug, Default)]
+struct Tokens {
+    ours: BTreeSet<IpAddr>,
+    /// Asked for since the last look.
+    needed: BTreeSet<IpAddr>,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +56,9 @@ struct Place {
     free_at: u64,
     /// Who was refused, and comes back when; the first one first.
     queue: Vec<(Who, u64)>,
+    addresses: Vec<IpAddr>,
+    /// Its token was taken from somebody who is gone: nobody asks before.
+    taken_rest: u64,
 }
 
 impl Place {
@@ -58,17 +73,98 @@ impl Place {
         self.last = self.last.max(other.last);
         self.free_at = self.free_at.max(other.free_at);
         self.queue.extend(other.queue);
+        self.addresses.extend(other.addresses);
+        self.taken_rest = self.taken_rest.max(other.taken_rest);
     }
 }
 
+/// When who waits for a token asks again.
+const TOKEN_AGAIN: u64 = 20;
+
 impl Places {
+    /// Of a process among others.
+    pub(crate) fn with_tokens() -> Self {
+        Self {
+            tokens: Some(Tokens::default()),
+            ..Self::default()
+        }
+    }
+
+    /// The token of an address is ours, or is no more. Where it was taken from nobody who gave it back, the
+    /// address rests up to a moment.
+    pub(crate) fn has_token(&mut self, address: IpAddr, ours: bool, rests_until: u64) {
+        if let Some(tokens) = &mut self.tokens {
+            if ours {
+                tokens.ours.insert(address);
+            } else {
+                tokens.ours.remove(&address);
+            }
+        }
+        if let Some(place) = self.addresses.get(&address).copied() {
+            let place = self.root(place);
+            let place = &mut self.places[place];
+            place.taken_rest = place.taken_rest.max(rests_until);
+        }
+    }
+
+    /// An address is not asked any more. Whether nothing is open there, and it has rested: then its token may be given
+    /// away.
+    pub(crate) fn let_go(&mut self, address: IpAddr, now: u64) -> bool {
+        // From now on: who is busy there would never find a moment to stop.
+        if let Some(tokens) = &mut self.tokens {
+            tokens.ours.remove(&address);
+        }
+        let Some(place) = self.addresses.get(&address).copied() else {
+            return true;
+        };
+        let place = self.root(place);
+        let place = &self.places[place];
+        place.open() == 0 && now >= place.free_at
+    }
+
+    /// The addresses whose tokens were missing since this was last asked.
+    pub(crate) fn needed(&mut self) -> BTreeSet<IpAddr> {
+        let tokens = self.tokens.as_mut();
+        tokens.map_or_else(BTreeSet::new, |tokens| std::mem::take(&mut tokens.needed))
+    }
+
+    /// A shard is no longer of this process: what it had open is not known to end.
+    pub(crate) fn forget(&mut self, who: Who, rests_until: u64) {
+        for place in &mut self.places {
+            if place.open.remove(&who).is_some_and(|open| open > 0) {
+                place.free_at = place.free_at.max(rests_until);
+            }
+            place.queue.retain(|(waits, _)| *waits != who);
+        }
+        self.hosts.retain(|(shard, _), _| *shard != who);
+    }
+
     /// A host was met at these addresses.
     pub(crate) fn found(&mut self, who: Who, host: HostId, addresses: &[IpAddr]) {
         for address in addresses {
             let mine = self.of_host(who, host);
-            let known = *self.addresses.entry(*address).or_insert(mine);
+            let known = match self.addresses.get(address) {
+                Some(known) => *known,
+                None => {
+                    self.addresses.insert(*address, mine);
+                    self.places[mine].addresses.push(*address);
+                    mine
+                }
+            };
             self.unite(known, mine);
         }
+    }
+
+    /// Whether all addresses of a place may be asked.
+    fn has_tokens_of(&mut self, place: usize) -> bool {
+        let Some(tokens) = &mut self.tokens else {
+            return true;
+        };
+        let addresses = self.places[place].addresses.iter();
+        let missing = addresses.filter(|address| !tokens.ours.contains(address));
+        let missing: Vec<IpAddr> = missing.copied().collect();
+        tokens.needed.extend(&missing);
+        missing.is_empty()
     }
 
     /// An address rests, as one shard knows from before this process.
@@ -76,7 +172,10 @@ impl Places {
         let fresh = self.places.len();
         let place = *self.addresses.entry(address).or_insert(fresh);
         if place == fresh {
-            self.places.push(Place::default());
+            self.places.push(Place {
+                addresses: vec![address],
+                ..Place::default()
+            });
         }
         let place = self.root(place);
         let place = &mut self.places[place];
@@ -88,7 +187,13 @@ impl Places {
     /// until [`Places::closed`].
     pub(crate) fn ask(&mut self, who: Who, host: HostId, now: u64, delay: u64) -> Result<(), u64> {
         let place = self.of_host(who, host);
+        if !self.has_tokens_of(place) {
+            return Err(now + TOKEN_AGAIN);
+        }
         let place = &mut self.places[place];
+        if now < place.taken_rest {
+            return Err(place.taken_rest);
+        }
         place.open.entry(who).or_default();
         if place.open.len() > 1 {
             let lost = delay.max(TURN_LOST);

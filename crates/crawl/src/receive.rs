@@ -31,6 +31,13 @@ pub enum Report {
         /// The addresses.
         result: Result<Vec<IpAddr>, FetchError>,
     },
+    /// The addresses of a host that no page waits for.
+    Met {
+        /// The host.
+        host: HostId,
+        /// The addresses.
+        result: Result<Vec<IpAddr>, FetchError>,
+    },
     /// A robots.txt.
     Robots {
         /// Whose it is.
@@ -80,6 +87,12 @@ impl<P: Policy> Asker<P> {
     fn take_in(&mut self, report: Report) -> Result<(), AskError> {
         match report {
             Report::Resolved { page, host, result } => self.resolved(page, host, result),
+            Report::Met { host, result } => {
+                self.being_looked_up.remove(&host);
+                // Where there are none the request will say so.
+                self.found_at(host, &result.unwrap_or_default());
+                Ok(())
+            }
             Report::Robots {
                 authority,
                 host,
@@ -138,40 +151,56 @@ impl<P: Policy> Asker<P> {
             self.due_of_host(host)?
         };
         self.rest_since(host, sent, rest);
-        if slot != Slot::Page {
-            self.visit(host, Visit::Closed);
-        }
         if let Slot::Of { shard } = slot {
+            self.visit(host, Visit::Closed);
             self.give_back_errand(shard, authority.to_owned(), Some(result));
             return Ok(());
         }
         self.trouble = result.as_ref().err().map(ToString::to_string);
-        self.robots_answered(authority, Some((host, sent)), &result)
+        self.robots_answered(authority, Some((host, slot, sent)), &result)
     }
 
     /// Takes in what came of a request for a robots.txt; where another shard asked for it, its host is that
-    /// shard's.
+    /// shard's. A visit closes right after the record is told: the ledger takes the host of the one for that of
+    /// the other, and if only the first is durable when the power fails, the request counts twice, not never.
     pub(crate) fn robots_answered(
         &mut self,
         authority: &str,
-        asked: Option<(HostId, Option<Tick>)>,
+        asked: Option<(HostId, Slot, Option<Tick>)>,
         result: &Result<Response, FetchError>,
     ) -> Result<(), AskError> {
         let requests = match result {
             Ok(response) => response.requests_sent,
             Err(error) => error.requests_sent,
         };
+        if result
+            .as_ref()
+            .is_err_and(|error| error.class == ErrorClass::NotPermitted)
+        {
+            if let Some((host, Slot::Own, _)) = asked {
+                self.visit(host, Visit::Closed);
+            }
+            self.robots.not_asking(authority);
+            for page in self.robots.waited(authority) {
+                self.give_back(page, "", String::new())?;
+            }
+            return Ok(());
+        }
         let own = self.ledger.index().find_host(&host_of_authority(authority));
         let now_s = self.now_s();
         let body_bytes = match result {
             Ok(response) => response.body.len() as u64,
             Err(_) => 0,
         };
+        let visited = asked.and_then(|(host, slot, _)| (slot == Slot::Own).then_some(host));
         if let Err(error) = result
             && let (Judged::Failed(Fault::Refused), None) = verdict::of_error(error)
             && self.robots.is_at_home(authority)
         {
             // That authority is not to be asked at all: not for a page either.
+            if let Some(host) = visited {
+                self.visit(host, Visit::Closed);
+            }
             self.robots.not_asking(authority);
             for page in self.robots.waited(authority) {
                 self.failed(page, error)?;
@@ -186,8 +215,8 @@ impl<P: Policy> Asker<P> {
             Err(error) => Some(error.detail.clone()),
         };
         match (asked, met) {
-            (Some((host, _)), Some(met)) => self.heard(host, Mood::Unreachable, &met),
-            (Some((host, _)), None) => self.heard(host, Mood::Good, ""),
+            (Some((host, ..)), Some(met)) => self.heard(host, Mood::Unreachable, &met),
+            (Some((host, ..)), None) => self.heard(host, Mood::Good, ""),
             (None, _) => {}
         }
         let (record, next) = if result.as_ref().is_ok_and(is_cut_short) {
@@ -199,7 +228,7 @@ impl<P: Policy> Asker<P> {
         // host was asked last is not known if they came from elsewhere.
         let due = self.due(self.robots.crawl_delay(authority, now_s));
         match (own, asked) {
-            (Some(own), Some((host, sent))) if own == host => self.rest_since(host, sent, due),
+            (Some(own), Some((host, _, sent))) if own == host => self.rest_since(host, sent, due),
             (Some(own), _) if due > self.plan.politeness.delay_ms => {
                 self.rest_since(own, None, due);
             }
@@ -212,6 +241,9 @@ impl<P: Policy> Asker<P> {
             body_bytes,
         };
         self.ledger.tell(self.now, &entry);
+        if let Some(host) = visited {
+            self.visit(host, Visit::Closed);
+        }
         match next.map(|next| Url::parse(&next)) {
             Some(Ok(url)) => self.follow_robots(authority, url),
             Some(Err(_)) | None => {
@@ -396,6 +428,10 @@ impl<P: Policy> Asker<P> {
             self.stale.insert(page);
             self.lose(page, facts);
             return Ok(());
+        }
+        if error.class == ErrorClass::NotPermitted {
+            // It was never sent.
+            return self.give_back(page, "", String::new());
         }
         if error.class == ErrorClass::OutOfFiles {
             // Says nothing of the page nor of its host: both are let be until others are done.

@@ -13,8 +13,8 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, mpsc, watch};
-use turnstone_fetch::Client;
 use turnstone_fetch::urls::surt;
+use turnstone_fetch::{Client, Permit};
 use turnstone_frontier::{Coverage, Policy, Tick};
 use turnstone_ledger::{Ledger, STOP_NOTE, SliceNote, Stop};
 use turnstone_pagestore::{Archived, PageState, Position, StoreError, Tally, warc};
@@ -31,6 +31,7 @@ use crate::receive::Report;
 use crate::shard::Post;
 use crate::show::SHOW_EVERY;
 use crate::silence::Waited;
+use crate::tether::Tether;
 
 /// Reports taken in before anything else is done.
 const REPORTS_PER_TURN: usize = 256;
@@ -150,6 +151,8 @@ pub struct Crawl<P> {
     pub(crate) warning: Option<String>,
     /// Where this is one of several shards.
     pub(crate) post: Option<Post>,
+    /// Where this is one of several shards that several processes have.
+    pub(crate) tether: Option<Tether>,
     /// Whether to go on; looked at while the crawl stands still.
     orders: Option<watch::Receiver<StopLevel>>,
     /// Where orders come in, if they do.
@@ -192,6 +195,7 @@ impl<P: Policy> Crawl<P> {
             archivist,
             long_reads: Semaphore::new(available_parallelism().map_or(1, NonZero::get)),
             client,
+            permit: None,
         };
         let (synced, durable_fetches) = (store.end(), store.index().tally().fetches);
         // In this order: less time seems to have passed than has, so nobody is asked early.
@@ -221,6 +225,7 @@ impl<P: Policy> Crawl<P> {
             paused: None,
             warning: None,
             post: None,
+            tether: None,
             orders: None,
             office: None,
             notes: None,
@@ -265,6 +270,7 @@ impl<P: Policy> Crawl<P> {
             self.take_orders().await?;
             let turned = self.asker.turn()?;
             self.flush().await?;
+            self.say();
             self.answer_orders();
             self.send();
             self.sync_when_due();
@@ -281,6 +287,12 @@ impl<P: Policy> Crawl<P> {
         }
     }
 
+    /// Requests are sent only as long as this permits them.
+    pub(crate) fn allow_by(&mut self, permit: Permit) {
+        let context = Arc::get_mut(&mut self.context);
+        context.expect("nothing runs yet").permit = Some(permit);
+    }
+
     /// Where reports for this crawl are put.
     pub(crate) fn mailbox(&self) -> mpsc::UnboundedSender<Report> {
         self.told.clone()
@@ -290,6 +302,9 @@ impl<P: Policy> Crawl<P> {
     fn carry(&mut self, durable: Position) -> Result<(), CrawlError> {
         if let Some(post) = &mut self.post {
             post.carry(self.asker.ledger(), durable)?;
+        }
+        if let Some(tether) = &self.tether {
+            tether.synced(durable);
         }
         Ok(())
     }
@@ -314,8 +329,16 @@ impl<P: Policy> Crawl<P> {
         if self.has_to_carry() {
             nap = nap.min(CARRY_EVERY);
         }
+        let tether = self.tether.as_mut();
+        let heard = async {
+            match tether {
+                Some(tether) => tether.changed().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
+            () = heard => {}
             report = self.reports.recv() => {
                 if let Some(report) = report {
                     self.receive(report).await?;
@@ -419,10 +442,20 @@ impl<P: Policy> Crawl<P> {
 
     /// Sends the requests whose hand-outs are written now, and what other shards are told.
     fn send(&mut self) {
-        if let (Some(post), Some(member)) = (&self.post, &mut self.asker.member) {
-            post.put(std::mem::take(&mut member.letters));
+        if let Some(member) = &mut self.asker.member {
+            let letters = std::mem::take(&mut member.letters);
+            match (&self.post, &self.tether) {
+                (Some(post), _) => post.put(letters),
+                (_, Some(tether)) => tether.put(letters, &self.told),
+                (None, None) => {}
+            }
         }
-        for job in self.asker.take_jobs() {
+        let mut jobs = self.asker.take_jobs(self.clock.moment());
+        if let Some(tether) = &mut self.tether {
+            tether.hold(self.asker.ledger().store().end(), jobs);
+            jobs = tether.release();
+        }
+        for job in jobs {
             let (context, told) = (self.context.clone(), self.told.clone());
             tokio::spawn(async move {
                 let report = job.run(context).await;
@@ -434,6 +467,9 @@ impl<P: Policy> Crawl<P> {
 
     /// Whether other shards wait for what is not durable yet.
     fn has_to_carry(&self) -> bool {
+        if self.tether.is_some() {
+            return self.asker.ledger().store().end() > self.synced;
+        }
         let post = self.post.as_ref();
         post.is_some_and(|post| post.has_more(self.asker.ledger()))
     }
@@ -464,7 +500,9 @@ impl<P: Policy> Crawl<P> {
         let store = self.asker.ledger_mut().store_mut();
         let is_idle = store.end() == until;
         store.durable(until);
-        store.note_durable(now, until);
+        if self.tether.is_none() {
+            store.note_durable(now, until);
+        }
         self.durable_fetches = fetches;
         // The note alone is no reason to sync again.
         self.synced = if is_idle { store.end() } else { until };
@@ -519,6 +557,8 @@ impl<P: Policy> Crawl<P> {
             archive.sync()?;
         }
         self.asker.ledger().store().syncer().sync()?;
+        self.carry(self.asker.ledger().store().end())?;
+        self.say();
         self.durable_fetches = self.asker.ledger().index().tally().fetches;
         if !at_once {
             self.checkpoint()?;

@@ -59,9 +59,42 @@ pub(crate) struct Member {
     time: CommonTime,
     /// Whose requests ended, while it is worked out how long they rest.
     ended: Vec<HostId>,
+    /// Where it stood at the end of its last turn.
+    pub(crate) standing: Standing,
 }
 
 impl Member {
+    pub(crate) fn new(
+        shard: usize,
+        joint: Arc<Mutex<Joint>>,
+        places: Option<Arc<Mutex<Places>>>,
+        time: CommonTime,
+    ) -> Self {
+        Self {
+            shard,
+            joint,
+            sent: Tick(0),
+            sent_all: Tick(0),
+            sent_fetches: 0,
+            sent_all_fetches: 0,
+            letters: Vec::new(),
+            places,
+            time,
+            ended: Vec::new(),
+            standing: Standing::default(),
+        }
+    }
+
+    /// Whether this process has a shard.
+    pub(crate) fn is_here(&self, shard: u32) -> bool {
+        self.joint().here(shard as usize)
+    }
+
+    /// Whether other processes have shards of the crawl too.
+    pub(crate) fn is_of_cluster(&self) -> bool {
+        self.joint().is_cluster()
+    }
+
     fn joint(&self) -> MutexGuard<'_, Joint> {
         // Whatever panicked, the statements are whole.
         self.joint.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,16 +109,17 @@ impl Member {
 /// From the ticks of a shard to those that all shards of the process count, and back: each clock goes on from
 /// its own journal.
 #[derive(Clone, Copy, Debug)]
-struct CommonTime {
-    /// This shard's tick when the common time began.
-    began: Tick,
+pub(crate) struct CommonTime {
+    /// A tick of this shard, and the common time then.
+    pub(crate) began: Tick,
+    pub(crate) common: u64,
     /// How far two clocks may be apart, for they cannot be read at once.
-    slack: u64,
+    pub(crate) slack: u64,
 }
 
 impl CommonTime {
     fn of(self, tick: Tick) -> u64 {
-        tick.0.saturating_sub(self.began.0)
+        (self.common + tick.0).saturating_sub(self.began.0)
     }
 
     /// Others rest this long: never shorter.
@@ -94,7 +128,7 @@ impl CommonTime {
     }
 
     fn tick(self, common: u64) -> Tick {
-        self.began.plus(common)
+        Tick((self.began.0 + common).saturating_sub(self.common))
     }
 }
 
@@ -151,7 +185,7 @@ impl Post {
     }
 }
 
-fn shard(index: usize) -> Shard {
+pub(crate) fn shard(index: usize) -> Shard {
     Shard(u32::try_from(index).expect("there are few shards"))
 }
 
@@ -184,18 +218,15 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
     let began: Vec<Tick> = crawls.iter().map(|crawl| crawl.clock.now()).collect();
     // A tick for each of the two that are rounded.
     let slack = first.clock.now().0 - before.0 + 2;
-    let times = began.into_iter().map(|began| CommonTime { began, slack });
+    let times = began.into_iter().map(|began| CommonTime {
+        began,
+        common: 0,
+        slack,
+    });
     let times: Vec<CommonTime> = times.collect();
     let mut places = Places::default();
     for (shard, (crawl, time)) in crawls.iter().zip(&times).enumerate() {
-        for (address, host) in crawl.asker.ledger.addresses() {
-            let until = crawl.asker.ledger.scheduler().rests_until(host);
-            if until > time.began
-                && let Some(address) = ip(address)
-            {
-                places.rests(shard, address, time.rest(until));
-            }
-        }
+        remember_rests(&crawl.asker, shard, *time, &mut places);
     }
     let places = first
         .asker
@@ -216,21 +247,28 @@ pub fn join<P: Policy>(crawls: &mut [Crawl<P>]) -> Result<(), CrawlError> {
             carried,
             me: index,
         });
-        crawl.asker.member = Some(Member {
-            shard: index,
-            joint: joint.clone(),
-            sent: Tick(0),
-            sent_all: Tick(0),
-            sent_fetches: 0,
-            sent_all_fetches: 0,
-            letters: Vec::new(),
-            places: places.clone(),
-            time: times[index],
-            ended: Vec::new(),
-        });
+        let member = Member::new(index, joint.clone(), places.clone(), times[index]);
+        crawl.asker.member = Some(member);
         crawl.asker.stand(false, false);
     }
     Ok(())
+}
+
+/// How long the addresses rest yet where this shard asked before this process.
+pub(crate) fn remember_rests<P: Policy>(
+    asker: &Asker<P>,
+    shard: usize,
+    time: CommonTime,
+    places: &mut Places,
+) {
+    for (address, host) in asker.ledger.addresses() {
+        let until = asker.ledger.scheduler().rests_until(host);
+        if until > time.began
+            && let Some(address) = ip(address)
+        {
+            places.rests(shard, address, time.rest(until));
+        }
+    }
 }
 
 /// An address as the journal has it.
@@ -349,6 +387,11 @@ impl<P: Policy> Asker<P> {
     pub(crate) fn share_end(&mut self) {
         if let Some(member) = &self.member {
             let mut joint = member.joint();
+            if joint.is_cluster() {
+                // One shard may be given to another process, and the others go on.
+                self.stop = self.stop.or(joint.stopped());
+                return;
+            }
             if let Some(why) = self.stop {
                 joint.end(why);
             }
@@ -426,10 +469,10 @@ impl<P: Policy> Asker<P> {
     }
 
     /// Says where this shard stands.
-    fn stand(&mut self, done: bool, unreachable: bool) {
+    pub(crate) fn stand(&mut self, done: bool, unreachable: bool) {
         let idle = done && !self.has_to_send();
         let best = self.ledger.best_ready(self.now);
-        let (Some(member), Some(crossings)) = (&self.member, self.ledger.crossings()) else {
+        let (Some(_), Some(crossings)) = (&self.member, self.ledger.crossings()) else {
             return;
         };
         let others = 0..crossings.shards();
@@ -445,6 +488,10 @@ impl<P: Policy> Asker<P> {
             sent: others.clone().map(sent).collect(),
             received: others.map(received).collect(),
         };
+        let Some(member) = &mut self.member else {
+            return;
+        };
+        member.standing = standing.clone();
         member.joint().state(member.shard, standing);
     }
 

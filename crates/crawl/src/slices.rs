@@ -32,7 +32,7 @@ impl<P: Policy> Asker<P> {
             }
             // They might wait for a budget that is spent.
             self.drop_errands()?;
-            if self.ledger.scheduler().ranking().in_flight_count() > 0 {
+            if self.open() > 0 {
                 return Ok(());
             }
             self.end_slice();
@@ -127,11 +127,11 @@ impl<P: Policy> Asker<P> {
         }
     }
 
-    /// A request goes out.
+    /// A request is to go out.
     pub(crate) fn opens(&mut self, host: HostId) {
         self.requests_open += 1;
         if let Some(pacing) = &mut self.pacing {
-            pacing.opens(host, self.now);
+            pacing.opens(host);
         }
     }
 

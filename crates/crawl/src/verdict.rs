@@ -120,9 +120,9 @@ pub(crate) fn behind_wall(judged: Judged) -> Judged {
 pub(crate) fn of_error(error: &FetchError) -> (Judged, Option<Answer>) {
     use ErrorClass::{
         BodyLimit, ConnectFailed, ConnectRefused, ConnectTimeout, ContactMissing, Disconnect,
-        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, OutOfFiles, Protocol, StaleConnection,
-        TimeoutFirstByte, TimeoutTotal, TlsBadCertificate, TlsExpired, TlsHandshake, TlsTimeout,
-        TlsUnknownIssuer, TlsWrongHost, TooSlow, UrlRefused, UrlTooLong,
+        DnsFailure, DnsNxdomain, GuardRefused, HeaderLimit, NotPermitted, OutOfFiles, Protocol,
+        StaleConnection, TimeoutFirstByte, TimeoutTotal, TlsBadCertificate, TlsExpired,
+        TlsHandshake, TlsTimeout, TlsUnknownIssuer, TlsWrongHost, TooSlow, UrlRefused, UrlTooLong,
     };
     match error.class {
         UrlRefused | UrlTooLong | GuardRefused | ContactMissing => {
@@ -135,7 +135,7 @@ pub(crate) fn of_error(error: &FetchError) -> (Judged, Option<Answer>) {
         | TlsTimeout | TimeoutFirstByte | TimeoutTotal | TooSlow | Disconnect => {
             (Judged::Retry, Some(Answer::Unreachable))
         }
-        OutOfFiles | StaleConnection => (Judged::Retry, None),
+        OutOfFiles | NotPermitted | StaleConnection => (Judged::Retry, None),
     }
 }
 

@@ -296,6 +296,7 @@ impl<'a> Run<'a> {
             method: self.request.method,
             headers,
             turn,
+            permit: self.request.permit.clone(),
             first_byte_end: Instant::now() + limits.first_byte_time,
             body: BodyBounds::new(
                 limits,

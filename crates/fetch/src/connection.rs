@@ -18,6 +18,7 @@ use crate::error::{ErrorClass, Fault};
 use crate::h1::H1;
 use crate::h2::H2;
 use crate::limits::Limits;
+use crate::message::Permit;
 use crate::message::{Method, Note, Protocol, TlsInfo, Truncation};
 use crate::turn::MyTurn;
 
@@ -41,6 +42,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) headers: HeaderMap,
     /// To be passed on when the request is written.
     pub(crate) turn: Option<MyTurn>,
+    pub(crate) permit: Option<Permit>,
     pub(crate) first_byte_end: Instant,
     pub(crate) body: BodyBounds,
 }

@@ -43,6 +43,8 @@ pub enum ErrorClass {
     ConnectFailed,
     /// This process or this machine may open no further socket: nobody's fault but ours.
     OutOfFiles,
+    /// Who had permitted the request took that back before its first byte was written.
+    NotPermitted,
     /// The certificate has expired or is not valid yet.
     TlsExpired,
     /// The certificate is for another host.
@@ -76,7 +78,7 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Every class, in the order declared.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::UrlRefused,
         Self::UrlTooLong,
         Self::GuardRefused,
@@ -87,6 +89,7 @@ impl ErrorClass {
         Self::ConnectTimeout,
         Self::ConnectFailed,
         Self::OutOfFiles,
+        Self::NotPermitted,
         Self::TlsExpired,
         Self::TlsWrongHost,
         Self::TlsUnknownIssuer,
@@ -116,6 +119,7 @@ impl ErrorClass {
             Self::ConnectTimeout => "connect-timeout",
             Self::ConnectFailed => "connect-failed",
             Self::OutOfFiles => "out-of-files",
+            Self::NotPermitted => "not-permitted",
             Self::TlsExpired => "tls-expired",
             Self::TlsWrongHost => "tls-wrong-host",
             Self::TlsUnknownIssuer => "tls-unknown-issuer",

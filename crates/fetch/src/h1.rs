@@ -80,7 +80,7 @@ impl H1 {
     }
 
     pub(crate) async fn exchange(&mut self, mut ask: Ask<'_>) -> Result<Exchange, Fault> {
-        self.tape.lock().rewind(ask.turn.take());
+        self.tape.lock().rewind(ask.turn.take(), ask.permit.take());
         let asked = Instant::now();
         let headers = std::mem::take(&mut ask.headers);
         let secrets = sensitive(&headers);

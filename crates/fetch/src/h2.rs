@@ -89,7 +89,7 @@ impl H2 {
     }
 
     pub(crate) async fn exchange(&mut self, mut ask: Ask<'_>) -> Result<Exchange, Fault> {
-        self.tape.lock().rewind(ask.turn.take());
+        self.tape.lock().rewind(ask.turn.take(), ask.permit.take());
         self.answered = false;
         // Until the body is whole, nothing may follow.
         self.spoilt = true;

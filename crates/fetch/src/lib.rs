@@ -72,8 +72,8 @@ pub use identity::{Identity, IdentityError};
 pub use ipnet::IpNet;
 pub use limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
 pub use message::{
-    Kept, Method, Note, Protocol, Request, Response, Timings, TlsInfo, Truncation, TruncationMark,
-    header_map,
+    Kept, Method, Note, Permit, Protocol, Request, Response, Timings, TlsInfo, Truncation,
+    TruncationMark, header_map,
 };
 pub use proxy::{Proxy, ProxyError};
 pub use redirect::{ChainEnd, REDIRECTS_MAX, Redirect, RedirectChain, RedirectRefusal};

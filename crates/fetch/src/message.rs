@@ -27,6 +27,30 @@ pub struct Request {
     pub kept: Kept,
     /// How far apart it must be from other requests, where its caller cannot see to that.
     pub spacing: Option<Spacing>,
+    /// Asked right before its first byte is written: if it says no, nothing is.
+    pub permit: Option<Permit>,
+}
+
+/// Says whether a request may still be sent: for callers who may lose the right to.
+#[derive(Clone)]
+pub struct Permit(std::sync::Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Permit {
+    /// By a function that is quick and never waits.
+    pub fn new(may: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(std::sync::Arc::new(may))
+    }
+
+    /// Whether a request may be sent now.
+    pub fn may(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Permit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Permit")
+    }
 }
 
 /// What to do about connections kept from earlier fetches. A peer may close one at any moment, also
@@ -56,6 +80,7 @@ impl Request {
             body_bytes_max: None,
             kept: Kept::AskAgain,
             spacing: None,
+            permit: None,
         }
     }
 

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use crate::error::{ErrorClass, Fault};
 use crate::frames::Frames;
 use crate::limits::{Limits, WIRE_OVERHEAD_FACTOR, WIRE_SLACK_BYTES};
+use crate::message::Permit;
 use crate::turn::MyTurn;
 
 /// What a connection speaks over: TCP, under TLS or not.
@@ -83,6 +84,8 @@ pub(crate) struct Tape {
     pub(crate) sent_at: Option<Instant>,
     /// Passed on when the first byte is written.
     turn: Option<MyTurn>,
+    /// Asked before the first byte is written.
+    permit: Option<Permit>,
     /// When the first byte of the response came.
     pub(crate) first_byte: Option<Instant>,
     /// Whether anything was sent at all; true as soon as the peer may have seen the request.
@@ -112,6 +115,7 @@ impl Tape {
             head: Vec::new(),
             sent_at: None,
             turn: None,
+            permit: None,
             first_byte: None,
             any_sent: false,
             fault: None,
@@ -127,8 +131,9 @@ impl Tape {
     }
 
     /// Winds back for the next exchange on the same connection.
-    pub(crate) fn rewind(&mut self, turn: Option<MyTurn>) {
+    pub(crate) fn rewind(&mut self, turn: Option<MyTurn>, permit: Option<Permit>) {
         self.turn = turn;
+        self.permit = permit;
         self.sent.clear();
         self.head.clear();
         self.sent_at = None;
@@ -146,6 +151,17 @@ impl Tape {
     /// Body bytes arrived at the fetch: they explain bytes on the wire.
     pub(crate) fn deliver(&mut self, bytes: usize) {
         self.delivered += bytes as u64;
+    }
+
+    /// Whether what is to be sent may be: asked as late as can be, for whoever is stopped in between would send
+    /// what was permitted long ago.
+    fn may_send(&mut self) -> bool {
+        if self.any_sent || self.permit.as_ref().is_none_or(Permit::may) {
+            return true;
+        }
+        let detail = "the right to send this request ended before it was sent";
+        self.fault = Some(Fault::new(ErrorClass::NotPermitted, detail));
+        false
     }
 
     fn send(&mut self, bytes: &[u8]) {
@@ -282,6 +298,9 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if !self.tape.lock().may_send() {
+            return Poll::Ready(Err(tape_fault()));
+        }
         let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
         self.tape.lock().send(&buf[..written]);
         Poll::Ready(Ok(written))

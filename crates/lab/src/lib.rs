@@ -13,6 +13,7 @@ pub mod freshness;
 pub mod generate;
 pub mod history;
 pub mod info;
+pub mod league;
 pub mod number;
 pub mod replay;
 mod requests;

@@ -1,4 +1,4 @@
-//! What the shards of a crawl know of each other within one process: budgets that bind over all of them, what
+//! What the shards of a crawl know of each other, as one process sees it: budgets that bind over all of them, what
 //! they prove together, and whether anything is left.
 //!
 //! Every shard states where it stands. *Budgets* are asked here, one question at a time: what a shard is
@@ -12,13 +12,17 @@
 //! page is worth less than [`LEVEL_SHARE`] of it leaves them to others: one order for all would do the same. While
 //! they are not, nobody waits: then one order would ask for those pages too.
 //!
+//! *Of several processes*: shards of others stand here too, by what they stated last ([`Joint::heard`]). What is proven and
+//! the level are of all; connections are those of this process; each shard spends up to what it was granted, and whoever
+//! leads all processes says when nothing is left.
+//!
 //! Over a restart nothing is kept: what was spent stands in the journals, and shards state again.
 //!
 //! Cost: O(shards) a question, O(shards²) to see whether all is exhausted.
 
 use turnstone_frontier::{Coverage, Masses};
 
-use crate::budgets::{Allowance, Budget, Spent, Stop};
+use crate::budgets::{Allowance, Budget, Spent, Stop, Until};
 
 /// The share of the best page's rank below which a shard rests while connections are short: one of so many.
 pub(crate) const LEVEL_SHARE: u64 = 2;
@@ -47,23 +51,126 @@ pub struct Standing {
     pub received: Vec<u64>,
 }
 
+/// The most of requests, bytes and pages that a shard may spend.
+pub type Limits = [u64; 3];
+
 /// All shards.
 #[derive(Clone, Debug)]
 pub struct Joint {
     standings: Vec<Option<Standing>>,
+    /// Of several processes: by shard, whether it is here, and what it was granted.
+    cluster: Option<Vec<Seated>>,
     stop: Option<Stop>,
+    /// Told by whoever leads all processes.
+    told_level: u64,
     /// The most pages that all have under way.
     connections: u64,
     /// What pages are worth that are asked for now, whichever shard asks: the last ones count most.
     worth: u64,
 }
 
+/// A shard of a crawl that several processes share.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seated {
+    here: bool,
+    granted: Option<Limits>,
+    /// It has more to ask for than that.
+    short: bool,
+    /// Nothing is left to be granted.
+    dry: bool,
+}
+
 impl Joint {
+    /// As [`Joint::new`], of shards that several processes have.
+    pub fn of_cluster(shards: usize, connections: usize) -> Self {
+        Self {
+            cluster: Some(vec![Seated::default(); shards]),
+            ..Self::new(shards, connections)
+        }
+    }
+
+    /// Whether several processes have the shards.
+    pub fn is_cluster(&self) -> bool {
+        self.cluster.is_some()
+    }
+
+    /// A shard is this process's now, or is no more. Nothing is granted to it yet.
+    pub fn seat(&mut self, shard: usize, here: bool) {
+        if let Some(seated) = &mut self.cluster {
+            seated[shard] = Seated {
+                here,
+                ..Seated::default()
+            };
+        }
+    }
+
+    /// What a shard of this process may spend in all, and whether nothing is left for anybody.
+    pub fn grant(&mut self, shard: usize, limits: Limits, dry: bool) {
+        if let Some(seated) = &mut self.cluster {
+            seated[shard] = Seated {
+                granted: Some(limits),
+                short: false,
+                dry,
+                ..seated[shard]
+            };
+        }
+    }
+
+    /// What a shard of this process has spent and has under way: from now on it may spend no more than that.
+    pub fn lower(&mut self, shard: usize, body_bytes_max: u64) -> Limits {
+        let standing = self.standings[shard].as_ref();
+        let spent = standing.map_or_else(Spent::default, |standing| standing.spent);
+        let least = [
+            spent.requests + spent.requests_open + spent.pages_open,
+            spent.bytes + spent.requests_open * body_bytes_max,
+            spent.pages + spent.pages_open,
+        ];
+        if let Some(seated) = &mut self.cluster
+            && let Some(granted) = &mut seated[shard].granted
+        {
+            for (kind, least) in least.into_iter().enumerate() {
+                granted[kind] = granted[kind].min(least);
+            }
+        }
+        least
+    }
+
+    /// Below which rank nobody asks while connections are short, for what shards of other processes have.
+    pub fn tell_level(&mut self, level: u64) {
+        self.told_level = level;
+    }
+
+    /// Whether a shard of this process has more to ask for than it was granted.
+    pub fn is_short(&self, shard: usize) -> bool {
+        let seated = self.cluster.as_ref();
+        seated.is_some_and(|seated| seated[shard].short)
+    }
+
+    /// What a shard of another process stated.
+    pub fn heard(&mut self, shard: usize, standing: Standing) {
+        let here = self
+            .cluster
+            .as_ref()
+            .is_some_and(|seated| seated[shard].here);
+        // Of those that are here this process knows more.
+        if !here || self.standings[shard].is_none() {
+            self.standings[shard] = Some(standing);
+        }
+    }
+
+    /// Whether this process has a shard.
+    pub fn here(&self, shard: usize) -> bool {
+        let seated = self.cluster.as_ref();
+        seated.is_none_or(|seated| seated[shard].here)
+    }
+
     /// Of so many shards, none of which has stated anything: nothing is allowed before all have.
     pub fn new(shards: usize, connections: usize) -> Self {
         Self {
             standings: vec![None; shards],
+            cluster: None,
             stop: None,
+            told_level: 0,
             connections: connections.max(shards) as u64,
             worth: 0,
         }
@@ -91,7 +198,7 @@ impl Joint {
         {
             return Allowance::Wait;
         }
-        let allowed = self.allow(shard, own, |all| budget.page(all));
+        let allowed = self.allow(shard, own, budget, Budget::page);
         if let (Some(best), Allowance::Send { .. }) = (best, allowed) {
             self.worth = match self.worth {
                 0 => best,
@@ -122,18 +229,19 @@ impl Joint {
     /// Whether a page of this rank is not to be left for better ones of others.
     fn is_worth_it(&self, shard: usize, own: u64, best: u64) -> bool {
         let others = self.standings.iter().enumerate();
-        let others = others.filter(|(other, _)| *other != shard);
+        let others = others.filter(|(other, _)| *other != shard && self.here(*other));
         let open = others.filter_map(|(_, it)| Some(it.as_ref()?.spent.pages_open));
         let short = 2 * (own + open.sum::<u64>()) >= self.connections;
-        !short || best >= self.level() / LEVEL_SHARE
+        !short || best >= (self.level() / LEVEL_SHARE).max(self.told_level)
     }
 
     /// Whether one more of the connections that all share is for this shard. Half of them are kept for each in
     /// equal parts, so that nobody waits for somebody who has them all; the others are for whoever comes.
     fn has_connection(&self, shard: usize, own: u64) -> bool {
-        let kept = (self.connections / (2 * self.standings.len() as u64)).max(1);
+        let here = (0..self.standings.len()).filter(|shard| self.here(*shard));
+        let kept = (self.connections / (2 * here.count().max(1) as u64)).max(1);
         let others = self.standings.iter().enumerate();
-        let others = others.filter(|(other, _)| *other != shard);
+        let others = others.filter(|(other, _)| *other != shard && self.here(*other));
         let open =
             |standing: &Option<Standing>| standing.as_ref().map_or(0, |it| it.spent.pages_open);
         let taken: u64 = others.map(|(_, standing)| open(standing).max(kept)).sum();
@@ -142,18 +250,27 @@ impl Joint {
 
     /// Whether a shard that has spent this much may send one more request.
     pub fn request(&mut self, shard: usize, own: Spent, budget: &Budget) -> Allowance {
-        self.allow(shard, own, |all| budget.request(all))
+        self.allow(shard, own, budget, Budget::request)
     }
 
-    fn allow(&mut self, shard: usize, own: Spent, ask: impl Fn(Spent) -> Allowance) -> Allowance {
+    fn allow(
+        &mut self,
+        shard: usize,
+        own: Spent,
+        budget: &Budget,
+        ask: fn(&Budget, Spent) -> Allowance,
+    ) -> Allowance {
         match &mut self.standings[shard] {
             Some(standing) => standing.spent = own,
             None => return Allowance::Wait,
         }
-        let Some(all) = self.spent() else {
-            return Allowance::Wait;
+        let allowed = match &mut self.cluster {
+            Some(seated) => seated[shard].allow(own, budget, ask),
+            None => match self.spent() {
+                Some(all) => ask(budget, all),
+                None => Allowance::Wait,
+            },
         };
-        let allowed = ask(all);
         if let (Allowance::Send { .. }, Some(standing)) = (allowed, &mut self.standings[shard]) {
             // Until it states again: others ask meanwhile.
             standing.spent.pages_open += 1;
@@ -188,6 +305,9 @@ impl Joint {
 
     /// Why all are to end, if nobody has anything to do and nothing is on its way.
     pub fn exhausted(&self) -> Option<Stop> {
+        if self.is_cluster() {
+            return None;
+        }
         let all: Vec<&Standing> = self
             .standings
             .iter()
@@ -218,10 +338,54 @@ impl Joint {
     }
 }
 
+impl Seated {
+    /// What is allowed by what was granted. Whoever has spent that asks for more, and waits.
+    fn allow(
+        &mut self,
+        own: Spent,
+        budget: &Budget,
+        ask: fn(&Budget, Spent) -> Allowance,
+    ) -> Allowance {
+        let until = &budget.until;
+        let is_bound = until.requests.is_some() || until.bytes.is_some() || until.pages.is_some();
+        let limits = match self.granted {
+            Some(limits) => limits,
+            None if is_bound => {
+                self.short = true;
+                return Allowance::Wait;
+            }
+            None => Limits::default(),
+        };
+        let granted = Budget {
+            until: Until {
+                requests: until.requests.map(|_| limits[0]),
+                bytes: until.bytes.map(|_| limits[1]),
+                pages: until.pages.map(|_| limits[2]),
+                ..*until
+            },
+            ..*budget
+        };
+        let allowed = ask(&granted, own);
+        match allowed {
+            // No body is cut for what others would leave.
+            Allowance::Send { body_bytes_max }
+                if body_bytes_max < budget.body_bytes_max && !self.dry =>
+            {
+                self.short = true;
+                Allowance::Wait
+            }
+            Allowance::Send { .. } | Allowance::WaitUntil(_) => allowed,
+            Allowance::Wait | Allowance::Spent(_) => {
+                self.short = true;
+                Allowance::Wait
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budgets::Until;
 
     fn roll(state: &mut u64, sides: u64) -> u64 {
         *state = state

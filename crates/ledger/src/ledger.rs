@@ -209,6 +209,7 @@ impl<P: Policy> Ledger<P> {
             self.chances.insert(page, chance);
         }
         self.state.entries += 1;
+        self.state.spending.hands_out();
         self.store.append(tick, &Entry::HandOut { page });
         Next::Fetch(page)
     }

@@ -38,7 +38,7 @@ mod view;
 pub use budgets::{Allowance, Budget, Spent, Stop, Until};
 pub use crossings::Crossings;
 pub use exchange::{CrossError, cut};
-pub use joint::{Joint, Standing};
+pub use joint::{Joint, Limits, Standing};
 pub use ledger::{Folded, Ledger, LedgerError, Opened, adopt};
 pub use notes::{CoverageNote, STOP_NOTE, SliceNote};
 pub use replay::Replay;

@@ -25,9 +25,9 @@ pub struct Spending {
     hosts: BTreeMap<HostId, u64>,
     /// Requests for no page that are under way.
     visits: BTreeMap<HostId, u32>,
-    /// Whose visit the entry before ended: a robots.txt that was asked for elsewhere stands behind
-    /// the end of that visit.
-    elsewhere: Option<HostId>,
+    /// Of a robots.txt, if the entry before was one: the host it is for, and its requests. If it was asked
+    /// for elsewhere, the end of that visit comes next.
+    robots: Option<(HostId, u64)>,
 }
 
 impl Spending {
@@ -49,9 +49,14 @@ impl Spending {
         self.visits.keys().copied()
     }
 
+    /// A hand-out spends nothing. Live it is decided where others are counted.
+    pub(crate) fn hands_out(&mut self) {
+        self.robots = None;
+    }
+
     /// Counts one entry; `question` is that of the rounds which are slices here.
     pub(crate) fn apply(&mut self, index: &Index, question: &str, tick: Tick, entry: &Entry<'_>) {
-        let elsewhere = self.elsewhere.take();
+        let robots = self.robots.take();
         match entry {
             Entry::Round {
                 question: of,
@@ -76,9 +81,12 @@ impl Spending {
                 ..
             } => {
                 self.slice.count(entry);
-                let own = || index.find_host(host_of(&Url::parse(authority).ok()?));
-                if let Some(host) = elsewhere.or_else(own) {
-                    self.host(host, u64::from(*requests), tick);
+                let url = Url::parse(authority).ok();
+                let host = url.and_then(|url| index.find_host(host_of(&url)));
+                if let Some(host) = host {
+                    let requests = u64::from(*requests);
+                    self.host(host, requests, tick);
+                    self.robots = Some((host, requests));
                 }
             }
             Entry::Hint(_) => self.slice.count(entry),
@@ -96,7 +104,12 @@ impl Spending {
                         self.visits.remove(host);
                     }
                 }
-                self.elsewhere = Some(*host);
+                if let Some((own, requests)) = robots.filter(|(own, _)| own != host) {
+                    if let Some(counted) = self.hosts.get_mut(&own) {
+                        *counted = counted.saturating_sub(requests);
+                    }
+                    self.host(*host, requests, tick);
+                }
             }
             Entry::Session { .. } => {
                 for (host, open) in std::mem::take(&mut self.visits) {
@@ -120,7 +133,7 @@ impl Spending {
     }
 }
 
-turnstone_frontier::saved!(Spending: slice, day, hosts, visits, elsewhere);
+turnstone_frontier::saved!(Spending: slice, day, hosts, visits, robots);
 
 turnstone_frontier::saved!(Slice:
     round, began, budget, requests, new, changed, unchanged, gone, hints);

@@ -29,7 +29,7 @@ const VERSION: u32 = 5;
 /// Where the version stands.
 const VERSION_AT: u64 = MAGIC.len() as u64;
 /// Magic, version, four bytes to spare, the secret of the key table.
-const HEADER_BYTES: usize = 32;
+pub(crate) const HEADER_BYTES: usize = 32;
 /// How far behind a damaged place a whole entry is looked for.
 const RESYNC_BYTES_MAX: u64 = 64 << 20;
 /// How much is read at once when scanning.

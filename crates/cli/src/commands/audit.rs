@@ -36,9 +36,14 @@ pub(crate) struct Audit {
     directory: PathBuf,
 }
 
+/// The same of journals that were read from servers.
+pub(crate) fn of_copy(directory: &std::path::Path, output: &Output) -> anyhow::Result<Exit> {
+    shards(&Whole::look(directory)?, output)
+}
+
 impl Audit {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let whole = Whole::look(&self.directory)?;
+        let whole = Whole::look(&crate::commands::cluster::looked_at(&self.directory)?)?;
         if whole.is_cut() {
             return shards(&whole, output);
         }

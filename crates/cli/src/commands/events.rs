@@ -55,17 +55,14 @@ impl Events {
             Some(Since::Position(at)) => at,
             _ => Position::default(),
         };
-        let folders = folders(&self.directory)?;
+        let directory = crate::commands::cluster::looked_at(&self.directory)?;
+        let folders = folders(&directory)?;
         let is_cut = !folders.is_empty();
         if is_cut && let Some(Since::Position(_)) = filter.since {
             let what = "a position is one of a single journal, and a crawl in shards has several; give a moment";
             return Err(Usage::of("--since", what).into());
         }
-        let folders = if is_cut {
-            folders
-        } else {
-            vec![self.directory.clone()]
-        };
+        let folders = if is_cut { folders } else { vec![directory] };
         let mut streams = Vec::new();
         for folder in &folders {
             let stream = Stream::open(folder)?;

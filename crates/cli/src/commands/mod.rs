@@ -4,6 +4,7 @@ mod advise;
 mod audit;
 mod backtest;
 mod check;
+mod cluster;
 mod completions;
 mod copies;
 mod crawl;
@@ -19,6 +20,7 @@ mod import;
 mod info;
 mod keep;
 mod key;
+mod league;
 mod live;
 mod man;
 mod policies;
@@ -48,6 +50,9 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     /// Crawl the live web by importance or coverage; goes on where it stopped when DIR exists
     Crawl(Box<crawl::Crawl>),
+    /// Share a crawl among several machines: join, status, audit, stop
+    #[command(subcommand)]
+    Cluster(cluster::Cluster),
     /// Check the links of a site: which are broken, and on which page and line they stand
     Check(Box<check::Check>),
     /// Tell what belongs to a crawl, or change it: rules are added to those there are
@@ -90,6 +95,8 @@ pub(crate) enum Command {
     /// Try policies on a recorded web
     #[command(subcommand)]
     Backtest(backtest::Backtest),
+    /// Try every policy on every question that recorded webs can answer, with nothing but defaults
+    League(league::League),
     /// Score every page of a recorded web: PageRank, in-degree or OPIC
     Rank(rank::Rank),
     /// Make synthetic webs of any size, for scale tests and demos
@@ -122,6 +129,7 @@ impl Command {
         match self {
             Self::Demo(command) => command.run(output),
             Self::Crawl(command) => command.run(output),
+            Self::Cluster(command) => command.run(output),
             Self::Check(command) => command.run(output),
             Self::Scope(command) => command.run(output),
             Self::Status(command) => command.run(output),
@@ -142,6 +150,7 @@ impl Command {
             Self::Revive(command) => command.run(output),
             Self::Export(command) => command.run(output),
             Self::Backtest(command) => command.run(output),
+            Self::League(command) => command.run(output),
             Self::Generate(command) => command.run(output),
             Self::Rank(command) => command.run(output),
             Self::ServeWeb(command) => command.run(output),

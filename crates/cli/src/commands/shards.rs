@@ -19,6 +19,12 @@ use crate::exit::Usage;
 /// Where the shards of a crawl are, in its directory.
 pub(crate) const FOLDER: &str = "shards";
 
+/// Where the journals of all shards are, in the directory of a machine that shares a crawl with others.
+pub(crate) const COPY: &str = "copy";
+
+/// In a copy: the machines that worked on the crawl when it was made.
+pub(crate) const RUNNING: &str = "store/running";
+
 /// The folders of the shards of a crawl, in order; none for a crawl in one piece, or where there is no crawl.
 pub(crate) fn folders(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folders = shard_folders(directory);
@@ -57,6 +63,8 @@ pub(crate) struct WholeFolded {
 /// A crawl, looked at: its shards in order, or itself where it is in one piece.
 pub(crate) struct Whole {
     pub(crate) path: PathBuf,
+    /// Who worked on it when it was copied from the servers through which machines share it.
+    running: Option<String>,
     pub(crate) shards: Vec<Directory>,
 }
 
@@ -71,7 +79,12 @@ impl Whole {
                 .collect::<Result<_, _>>()?,
         };
         let path = path.to_owned();
-        Ok(Self { path, shards })
+        let running = std::fs::read_to_string(path.join(RUNNING)).ok();
+        Ok(Self {
+            path,
+            running,
+            shards,
+        })
     }
 
     /// Whether it is cut into shards.
@@ -145,7 +158,8 @@ impl Whole {
 
     /// Who works on it now.
     pub(crate) fn holder(&self) -> Option<&str> {
-        self.shards.iter().find_map(|shard| shard.holder.as_deref())
+        let here = self.shards.iter().find_map(|shard| shard.holder.as_deref());
+        here.or(self.running.as_deref())
     }
 
     pub(crate) fn live(&self) -> Option<Value> {
@@ -155,6 +169,9 @@ impl Whole {
 
     /// Whether it goes on: all together, so the one that was killed tells.
     pub(crate) fn standing(&self) -> anyhow::Result<Standing> {
+        if self.running.is_some() {
+            return Ok(Standing::Running);
+        }
         let mut whole = self.first().standing()?;
         for shard in &self.shards {
             match (shard.standing()?, &whole) {
@@ -242,6 +259,14 @@ pub(crate) fn refuse_one(directory: &Path) -> Result<(), Usage> {
 
 /// Refuses, in one line, what cannot be done with a crawl in shards yet.
 pub(crate) fn refuse(directory: &Path, command: &str) -> anyhow::Result<()> {
+    if super::cluster::is_shared(directory)? {
+        let what = format!(
+            "{}: `turnstone {command}` cannot work on a crawl that machines share yet; crawl, status, why, events, \
+             report, export and audit can",
+            directory.display()
+        );
+        return Err(Usage(what).into());
+    }
     match folders(directory)?.len() {
         0 => Ok(()),
         count => {

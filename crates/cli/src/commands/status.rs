@@ -29,7 +29,7 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let seen = Moment::of(&self.directory)?;
+        let seen = Moment::of(&super::cluster::looked_at(&self.directory)?)?;
         output.result(&seen.json(), || seen.text())?;
         Ok(Exit::Done)
     }

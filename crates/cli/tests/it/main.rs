@@ -11,6 +11,7 @@ mod e2e;
 mod import;
 mod importance;
 mod keep;
+mod league;
 mod live;
 mod liveness;
 mod run;

@@ -54,6 +54,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ("cluster", &[]),
     ("bus", &["cluster"]),
     (
+        "node",
+        &[
+            "frontier",
+            "pagestore",
+            "ledger",
+            "crawl",
+            "cluster",
+            "fetch",
+        ],
+    ),
+    (
         "cli",
         &[
             "frontier",
@@ -66,7 +77,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "ledger",
             "questions",
             "crawl",
+            "bus",
             "cluster",
+            "node",
             "events",
             "deliver",
             "tables",

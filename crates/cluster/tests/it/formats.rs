@@ -86,6 +86,10 @@ fn formats_stay_as_they_are() {
             covered: 4,
             residuals: 5,
             lost: 6,
+            owed: 11,
+            doubt: 12,
+            missing: 13,
+            stuck: 14,
         },
         sent: BTreeMap::from([(Shard(2), 7)]),
         senders: BTreeMap::from([(
@@ -96,10 +100,12 @@ fn formats_stay_as_they_are() {
                 heard: 10,
             },
         )]),
+        figures: vec![15, 16],
     };
     check(
         &statement.encode(),
-        "010103ac0204050106010203040506010207010308090a",
+        "020103ac0204050106010203040506\
+         0b0c0d0e010207010308090a020f10",
     );
     let mut ledger = Ledger::new([1, 2, 3], 1);
     ledger.slots[0] = Slot {
@@ -111,7 +117,7 @@ fn formats_stay_as_they_are() {
         epoch: 1,
         level: 2,
         wave: 3,
-        exhausted: true,
+        end: 4,
     };
-    check(&told.encode(), "0101020301");
+    check(&told.encode(), "0201020304");
 }

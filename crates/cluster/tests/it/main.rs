@@ -1,8 +1,8 @@
 //! Whole clusters in virtual time, by seed.
 #![allow(clippy::unwrap_used)]
 
-mod addresses;
 mod formats;
 mod named;
 mod random;
 mod sim;
+mod tokens;

@@ -17,6 +17,7 @@ mod date;
 mod digest;
 mod fields;
 mod folder;
+mod follow;
 mod head;
 mod http_block;
 mod member;

@@ -12,6 +12,7 @@ use turnstone_frontier::Politeness;
 use turnstone_ledger::Until;
 
 use super::config::Config;
+use crate::commands::cluster::ClusterOptions;
 use crate::commands::deliver::DeliverOptions;
 use crate::commands::live::IdentityOptions;
 use crate::commands::serve::ListenOptions;
@@ -64,6 +65,8 @@ pub(crate) struct Crawl {
     /// one process; for good, and with the policy rankmass only [default: one piece]
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
+    #[command(flatten)]
+    pub(super) cluster: ClusterOptions,
     /// Keep no WARC files
     #[arg(long)]
     no_warc: bool,
@@ -166,6 +169,7 @@ impl Crawl {
         over(&mut config.contact, &self.contact);
         self.identity.over(&mut config.identity);
         over(&mut config.shards, &self.shards);
+        self.cluster.over(&mut config.cluster, &self.output)?;
         if let Some(ca) = &self.ca {
             config.ca = Some(crate::commands::live::absolute(ca));
         }

@@ -79,6 +79,9 @@ pub(crate) struct Config {
     /// How many shards it is cut into; in one piece without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shards: Option<u32>,
+    /// The servers through which several machines share it; one machine without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster: Option<ClusterConfig>,
     /// Whether pages are kept in WARC files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warc: Option<bool>,
@@ -94,6 +97,25 @@ pub(crate) struct Config {
     /// Who wants events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) deliver: Vec<DeliverConfig>,
+}
+
+/// Through which servers machines share a crawl: `[cluster]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct ClusterConfig {
+    /// The servers, as `nats://HOST:PORT`.
+    pub(crate) servers: Vec<String>,
+    /// What the crawl is called there.
+    pub(crate) name: String,
+    /// The file of what this machine shows to be let in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
+    /// A PEM file of the authority that signed the servers' certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ca: Option<String>,
+    /// Added to this machine's clock before it is compared: for tests.
+    #[serde(skip)]
+    pub(crate) clock_offset_ms: i64,
 }
 
 /// Somebody who wants events: `[[deliver]]`.
@@ -299,20 +321,31 @@ impl Config {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let mut config: Self = toml::from_str(&text).map_err(|error| {
+        let mut config = Self::parse(&text, &path)?;
+        config.lists = Lists::read(directory)?;
+        Ok(Some(config))
+    }
+
+    /// Reads the text of such a file; `path` is where it stands.
+    pub(crate) fn parse(text: &str, path: &Path) -> anyhow::Result<Self> {
+        let config = toml::from_str(text).map_err(|error| {
             let line = error
                 .span()
                 .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
             crate::exit::Usage(format!("{}:{line}: {}", path.display(), error.message()))
         })?;
-        config.lists = Lists::read(directory)?;
-        Ok(Some(config))
+        Ok(config)
     }
 
     /// Writes the file, whole.
     pub(crate) fn write(&self, directory: &Path) -> anyhow::Result<()> {
         self.lists.write(directory)?;
-        let text = HEAD.to_owned() + &toml::to_string(self)?;
+        let text = self.text()?;
         crate::files::write_whole(&directory.join(FILE), |out| out.write_all(text.as_bytes()))
+    }
+
+    /// The text of such a file.
+    pub(crate) fn text(&self) -> anyhow::Result<String> {
+        Ok(HEAD.to_owned() + &toml::to_string(self)?)
     }
 }

@@ -56,6 +56,26 @@ impl Lists {
         })
     }
 
+    /// The lists of these lines.
+    pub(crate) fn of(
+        seed_lines: &[String],
+        include: &[String],
+        exclude: &[String],
+    ) -> anyhow::Result<Self> {
+        let read = |lines: &[String]| -> anyhow::Result<Vec<ListLine>> {
+            let read = lines
+                .iter()
+                .map(|line| ListLine::read(line).map_err(anyhow::Error::from));
+            let read: anyhow::Result<Vec<Option<ListLine>>> = read.collect();
+            Ok(read?.into_iter().flatten().collect())
+        };
+        Ok(Self {
+            seeds: seeds(Vec::new(), read(seed_lines)?),
+            include: read(include)?.into_iter().collect(),
+            exclude: read(exclude)?.into_iter().collect(),
+        })
+    }
+
     /// Takes what the user gives now.
     pub(super) fn take(
         &mut self,

@@ -2,9 +2,9 @@
 
 mod asked;
 pub(crate) mod config;
-mod lists;
+pub(crate) mod lists;
 pub(crate) mod policy;
-mod shards;
+pub(crate) mod shards;
 pub(crate) mod summary;
 mod until;
 pub(crate) mod verdict;
@@ -34,6 +34,19 @@ impl Crawl {
         let directory = self.output.as_path();
         crate::commands::shards::refuse_one(directory)?;
         let mut config = self.merged(Config::read(directory)?)?;
+        if config.cluster.is_some() {
+            let tests = (self.clock_scale, self.cluster.lease_scale);
+            let order = crate::commands::cluster::Order {
+                directory,
+                config,
+                hosts_file: None,
+                scales: tests,
+                begins: true,
+                delivers: self.deliver.is_given(),
+                listens: self.listen.asked()?.is_some(),
+            };
+            return crate::commands::cluster::carry_out(order, output);
+        }
         config.shards = shards::count(directory, config.shards)?;
         let receivers = self.deliver.receivers(&config, directory)?;
         let (summary, until) = carry_out(
@@ -186,7 +199,7 @@ pub(crate) fn terms(config: &Config) -> anyhow::Result<turnstone_ledger::Terms> 
 }
 
 /// Tells of seeds that the exclude list keeps out.
-fn tell_left_out(config: &Config, seeds: &[Url], output: &Output) -> anyhow::Result<()> {
+pub(crate) fn tell_left_out(config: &Config, seeds: &[Url], output: &Output) -> anyhow::Result<()> {
     let left_out = config.seeds.len() + config.lists.seeds.len() - seeds.len();
     if left_out == 0 {
         return Ok(());

@@ -54,7 +54,7 @@ pub(super) fn count(directory: &Path, asked: Option<u32>) -> anyhow::Result<Opti
 }
 
 /// What cannot be split is refused by name.
-fn refuse_whole(asked: &Asked, order: &Order<'_>) -> Result<(), Usage> {
+pub(crate) fn refuse_whole(asked: &Asked, delivers: bool) -> Result<(), Usage> {
     let spec = asked.spec.name();
     let why = match spec {
         "rankmass" => None,
@@ -81,7 +81,7 @@ fn refuse_whole(asked: &Asked, order: &Order<'_>) -> Result<(), Usage> {
         let what = "a certificate is drawn from the whole web, which no shard knows; leave confidence out of --until";
         return Err(Usage::of("--shards", what));
     }
-    if !order.receivers.is_empty() {
+    if delivers {
         let what = "events of a crawl in shards cannot be delivered yet; leave --deliver and [[deliver]] out, and \
                     use `turnstone events`";
         return Err(Usage::of("--shards", what));
@@ -97,7 +97,7 @@ pub(super) fn carry_out(
 ) -> anyhow::Result<(Summary, Until)> {
     let (directory, config) = (order.directory, order.config);
     let asked = policy::asked(config)?;
-    refuse_whole(&asked, &order)?;
+    refuse_whole(&asked, !order.receivers.is_empty())?;
     let seeds = seeds(config)?;
     tell_left_out(config, &seeds, output)?;
     let mut plan = plan(config, &seeds, asked.proves())?;
@@ -173,7 +173,7 @@ pub(super) fn carry_out(
 }
 
 /// One process at a time has a crawl in shards.
-fn hold(directory: &Path) -> anyhow::Result<Lock> {
+pub(crate) fn hold(directory: &Path) -> anyhow::Result<Lock> {
     if directory.exists() && !directory.is_dir() {
         let what = format!("{} is not a directory", directory.display());
         return Err(Usage::of("--output", what).into());
@@ -247,7 +247,7 @@ fn found(directory: &Path, shards: u32) -> anyhow::Result<()> {
 }
 
 /// A crawl in shards keeps what it was begun with.
-fn check_same(
+pub(crate) fn check_same(
     directory: &Path,
     store: &Store,
     terms: &Terms,

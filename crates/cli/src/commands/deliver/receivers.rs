@@ -45,6 +45,11 @@ pub(crate) struct DeliverOptions {
 }
 
 impl DeliverOptions {
+    /// Whether anybody was named.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.deliver.is_empty()
+    }
+
     /// Everybody who wants events of a directory.
     pub(crate) fn receivers(
         &self,

@@ -29,7 +29,7 @@ pub(crate) struct Edges {
 
 impl Graph {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let web = Joined::look(&self.paths.directory)?;
+        let web = Joined::look(&self.paths.looked_at()?)?;
         let sink = Box::new(BvWriter::create(&self.paths.output)?);
         write(&web, sink, &self.paths, output)
     }
@@ -37,7 +37,7 @@ impl Graph {
 
 impl Edges {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let web = Joined::look(&self.paths.directory)?;
+        let web = Joined::look(&self.paths.looked_at()?)?;
         let sink = Box::new(EdgeWriter::create(&self.paths.output)?);
         write(&web, sink, &self.paths, output)
     }

@@ -44,7 +44,7 @@ enum Snapshot {
 impl History {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
         // A site is in one shard.
-        let joined = Joined::look(&self.paths.directory)?;
+        let joined = Joined::look(&self.paths.looked_at()?)?;
         let progress = Progress::busy("reading the journal");
         let by = match self.snapshot {
             Snapshot::Day => SnapshotBy::Day,

@@ -50,6 +50,13 @@ struct FromTo {
     output: PathBuf,
 }
 
+impl FromTo {
+    /// Where to read.
+    fn looked_at(&self) -> anyhow::Result<PathBuf> {
+        super::cluster::looked_at(&self.directory)
+    }
+}
+
 impl Export {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self {

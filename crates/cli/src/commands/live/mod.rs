@@ -87,9 +87,9 @@ pub(crate) fn open_journal(directory: &Path) -> anyhow::Result<Store> {
 
 /// A folder in which somebody keeps other things becomes no crawl directory by a slip of the keyboard. What
 /// begins one (a `turnstone.toml`, a demo's mark) says that it is meant.
-fn refuse_others(directory: &Path) -> anyhow::Result<()> {
+pub(crate) fn refuse_others(directory: &Path) -> anyhow::Result<()> {
     const MEANT: [&str; 2] = [super::crawl::config::FILE, super::demo::MARK];
-    const OURS: [&str; 4] = ["store", "warc", "reports", shards::FOLDER];
+    const OURS: [&str; 5] = ["store", "warc", "reports", shards::FOLDER, shards::COPY];
     if !directory.is_dir() || MEANT.iter().any(|name| directory.join(name).exists()) {
         return Ok(());
     }
@@ -181,6 +181,25 @@ pub(crate) fn archive(
     if config.warc == Some(false) {
         return Ok(None);
     }
+    let (settings, namespace) = archive_settings(store, config)?;
+    let ends = store
+        .index()
+        .capture()
+        .map_or(warc::Ends::default(), |last| warc::Ends {
+            file: last.file,
+            warc_len: last.file_end,
+            index_len: last.index_end,
+        });
+    let folder = Box::new(warc::RealFolder);
+    let (writer, _) = warc::Writer::open(&directory.join("warc"), settings, ends, folder)?;
+    Ok(Some((writer, namespace)))
+}
+
+/// What all WARC files of a crawl say of it, and the 16 bytes that name their records.
+pub(crate) fn archive_settings(
+    store: &Store,
+    config: &Config,
+) -> anyhow::Result<(warc::Settings, [u8; 16])> {
     let namespace = store.namespace();
     let mut settings = store.archive();
     if let Some(size) = &config.warc_size {
@@ -204,17 +223,7 @@ pub(crate) fn archive(
     if let Some(contact) = &config.contact {
         settings.info.push(("operator".into(), contact.clone()));
     }
-    let ends = store
-        .index()
-        .capture()
-        .map_or(warc::Ends::default(), |last| warc::Ends {
-            file: last.file,
-            warc_len: last.file_end,
-            index_len: last.index_end,
-        });
-    let folder = Box::new(warc::RealFolder);
-    let (writer, _) = warc::Writer::open(&directory.join("warc"), settings, ends, folder)?;
-    Ok(Some((writer, namespace)))
+    Ok((settings, namespace))
 }
 
 /// Where a crawl runs.
@@ -339,7 +348,7 @@ async fn until_enough(enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>) {
 }
 
 /// SIGINT and SIGTERM end the crawl cleanly; a second one at once.
-async fn signals(
+pub(crate) async fn signals(
     stop: watch::Sender<StopLevel>,
     enough: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     caller: Option<Arc<Caller>>,

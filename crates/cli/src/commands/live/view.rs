@@ -25,7 +25,7 @@ const RATE_SPAN: Duration = Duration::from_secs(5);
 const SAID_MAX: usize = 10;
 
 /// Shows progress until the crawl ends.
-pub(super) async fn show(
+pub(crate) async fn show(
     mut progress: watch::Receiver<Progress>,
     directory: PathBuf,
     watch: Watch,

@@ -20,6 +20,7 @@ use turnstone_ledger::Stop;
 use self::curves::Curves;
 use self::keeping::Keeping;
 use self::missing::Missing;
+use crate::commands::cluster::looked_at;
 use crate::commands::crawl::summary::{Proven, bytes, classes, dead_line};
 use crate::commands::crawl::verdict::because;
 use crate::commands::directory::Standing;
@@ -56,7 +57,7 @@ impl Report {
 
 /// Writes the page about a crawl, and says where.
 pub(crate) fn write(directory: &Path, file: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let looked = Whole::look(directory)?;
+    let looked = Whole::look(&looked_at(directory)?)?;
     let file = match file {
         Some(file) => file,
         None => {

@@ -46,7 +46,7 @@ pub(crate) struct Why {
 impl Why {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let progress = Progress::busy("reading the journal");
-        let (json, text) = tell(&self.directory, &self.url)?;
+        let (json, text) = tell(&super::cluster::looked_at(&self.directory)?, &self.url)?;
         drop(progress);
         output.result(&json, || text)?;
         Ok(Exit::Done)

@@ -15,6 +15,7 @@
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
 //! | `shards` | a crawl cut into shards in one process, killed again and again |
+//! | `cluster` | a crawl that several processes share over NATS: killed, paused, joined and left |
 //! | `keep`, `moving` | one slice after another: budgets, kills; a web that moves, hints |
 //! | `telling` | events, copies and diffs of a site that changes and is hostile to its reader |
 //! | `delivering` | events reach those who want them, over kills and dead receivers |
@@ -29,6 +30,7 @@ pub(crate) mod archive_tools;
 mod audit;
 mod by_links;
 mod check;
+mod cluster;
 mod crawler;
 mod delivering;
 mod dice;
@@ -38,6 +40,8 @@ mod kills;
 mod limits;
 mod lists;
 mod moving;
+#[path = "../../../../bus/tests/support/nats_server.rs"]
+mod nats_server;
 mod oddities;
 mod plans;
 mod refusals;

@@ -186,10 +186,10 @@ fn the_goal_and_budgets_are_those_of_all_shards() {
 }
 
 /// So many that some fall into different shards, whatever the secret.
-const SITES: u32 = 12;
+pub(super) const SITES: u32 = 12;
 
 /// A small web of several sites whose names all lead to one address, and a file that says so.
-fn one_address(folder: &Path) -> Handle {
+pub(super) fn one_address(folder: &Path) -> Handle {
     let web = Web::custom(SITES, |request| {
         let number = |host: usize| (host + 1) % request.origins.len();
         let mut text = format!("<title>{}</title>", request.path);

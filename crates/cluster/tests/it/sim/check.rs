@@ -138,10 +138,10 @@ impl Checker {
         if !self.truths.iter().any(Truth::lost_a_tail) {
             assert!(held <= ONE, "more is held than there is");
         }
-        let limits: u64 = self.truths.iter().map(|truth| truth.state.limit).sum();
+        let handed: u64 = self.truths.iter().map(|truth| truth.state.handed).sum();
         assert!(
-            limits <= self.crawl.budget || self.forgot(),
-            "limits pass the budget"
+            handed <= self.crawl.budget || self.forgot(),
+            "hand-outs pass the budget"
         );
     }
 
@@ -218,8 +218,8 @@ impl Checker {
             for (slot, truth) in ledger.slots.iter().zip(&self.truths) {
                 if !truth.lost_a_tail() && !self.forgot() {
                     assert!(
-                        truth.state.limit <= slot.given[0],
-                        "a limit above what was given"
+                        truth.state.handed <= slot.given[0],
+                        "more was handed out than was given"
                     );
                 }
             }

@@ -209,9 +209,9 @@ impl Sim {
             .machines
             .iter()
             .filter_map(|machine| machine.node.as_ref());
-        let stages = stages.flat_map(|node| node.seats.iter());
+        let stages = stages.flat_map(|node| node.seats().iter());
         let stages = stages
-            .map(|(shard, held)| format!("{shard:?} {}", held.describe()))
+            .map(|(shard, held)| format!("{shard:?} {}", node::describe(held)))
             .collect();
         let transfers = self
             .checker
@@ -245,7 +245,7 @@ impl Sim {
                 .machines
                 .iter()
                 .filter_map(|machine| machine.node.as_ref());
-            let mut seats = seats.filter_map(|node| node.seats.get(&Shard(shard)));
+            let mut seats = seats.filter_map(|node| node.seats().get(&Shard(shard)));
             seats.any(|held| held.seat.is_open())
         };
         (0..self.plan.crawl.shards).all(open)
@@ -279,7 +279,7 @@ impl Sim {
             } => {
                 let has = |machine: &Machine| {
                     machine.node.as_ref().is_some_and(|node| {
-                        node.seats
+                        node.seats()
                             .get(&Shard(shard))
                             .is_some_and(|held| held.seat.is_open())
                     })
@@ -365,16 +365,17 @@ impl Sim {
             return;
         };
         self.bus.forget(node.id);
-        for (shard, held) in node.seats {
-            let ends = held.tape.ends();
+        for (shard, held) in node.seats() {
+            let tape = &held.desk.tape;
+            let ends = tape.ends();
             let kept = match disk {
                 Disk::Torn if !ends.is_empty() => {
                     let keep = ends.len() as u64 - self.random.below(ends.len().min(6) as u64);
                     ends[keep as usize - 1] as usize
                 }
-                _ => held.tape.bytes.len(),
+                _ => tape.bytes.len(),
             };
-            machine.disk.insert(shard, held.tape.bytes[..kept].to_vec());
+            machine.disk.insert(*shard, tape.bytes[..kept].to_vec());
         }
         if disk == Disk::Lost {
             machine.disk.clear();
@@ -426,6 +427,8 @@ impl Sim {
         let mut deeds = node.tick(clock, &machine.disk, &mut self.random);
         deeds.opened.splice(0..0, told.opened);
         deeds.alarms.extend(told.alarms);
+        deeds.refused.extend(told.refused);
+        deeds.kept.extend(told.kept);
         for (shard, bytes) in std::mem::take(&mut deeds.kept) {
             machine.disk.insert(shard, bytes);
         }

@@ -1,36 +1,25 @@
-//! One simulated process: the real machines, driven over a toy shard.
+//! One simulated process: the very machine that real nodes run, over toy shards.
 
 use std::collections::BTreeMap;
 
-use turnstone_cluster::audit::{Statement, Waves, Work};
+use turnstone_cluster::audit::{Statement, Work};
 use turnstone_cluster::batch::Batches;
-use turnstone_cluster::budget::{Came, Purse};
-use turnstone_cluster::bus::{Answer, Key, Keys, Request};
-use turnstone_cluster::channel::Admission;
-use turnstone_cluster::level::{Levels, Phi, TELL_MS, Told};
-use turnstone_cluster::register::Register;
-use turnstone_cluster::roster::Roster;
-use turnstone_cluster::stage::Part;
-use turnstone_cluster::writer::{News, Writer};
-use turnstone_cluster::{Millis, NodeId, Seat, Shard, Stage, Tape as _};
+use turnstone_cluster::budget::Amounts;
+use turnstone_cluster::bus::{Answer, Request};
+use turnstone_cluster::chain::Ends;
+use turnstone_cluster::channel::{Admission, Transfer};
+use turnstone_cluster::desk::{Taken, Wish};
+use turnstone_cluster::level::Told;
+use turnstone_cluster::node::{Cutting, Event};
+use turnstone_cluster::stage::Gone;
+use turnstone_cluster::{Desk, Held, Millis, NodeId, Shard, Tape};
+
+pub(crate) use turnstone_cluster::node::Ticket;
 
 use super::random::Random;
 use super::toy::{Entry, ONE, ToyTape, WORTH, entries};
 
-const LIST_MS: Millis = 1_000;
 const OPEN_MAX: usize = 2;
-
-/// What a question was about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ticket {
-    Alive,
-    List(Keys),
-    Level,
-    Lead,
-    Seat(Shard, u64, Part),
-    Purse(Shard, u64),
-    Gap(Shard, u64, Shard),
-}
 
 /// How the crawl is cut, and what it may spend.
 #[derive(Clone, Copy, Debug)]
@@ -62,361 +51,154 @@ pub(crate) struct Deeds {
     pub(crate) kept: Vec<(Shard, Vec<u8>)>,
 }
 
-/// A shard at this node.
-pub(crate) struct Held {
-    pub(crate) seat: Seat,
+/// A toy shard at this node: its tape, and what its loop would do.
+#[derive(Debug)]
+pub(crate) struct ToyDesk {
     pub(crate) tape: ToyTape,
-    purse: Purse,
-    life: u64,
-    was_open: bool,
     /// Hand-outs whose requests are not sent (0), or come back at a moment.
     requests: BTreeMap<u64, (u64, Millis)>,
     batches: Batches,
-    /// Senders whose transfers are read in their journals, up to a number.
-    gaps: BTreeMap<Shard, (u64, Option<Writer>)>,
-    draw_at: Millis,
-    /// The limit was lowered by an entry that ends here.
-    returning: Option<u64>,
+    was_open: bool,
     leaving: bool,
-    /// The first swap of this epoch was done: the limit is known to be ours.
+    /// It was given something in this epoch: the limit is known to be ours.
     funded: bool,
+    /// A limit that could not be entered, for the disk was full.
+    to_enter: Option<u64>,
+    full: bool,
+    level: u64,
+    alarms: Vec<String>,
 }
 
-struct Lead {
-    register: Register,
-    waves: Option<Waves>,
-    epoch: u64,
-    exhausted: bool,
-}
-
-/// A process.
-pub(crate) struct Node {
-    pub(crate) id: NodeId,
-    crawl: Crawl,
-    pub(crate) seats: BTreeMap<Shard, Held>,
-    roster: Roster,
-    alive: Register,
-    statements: BTreeMap<Shard, Statement>,
-    levels: Levels,
-    told: Told,
-    lead: Option<Lead>,
-    lives: u64,
-    listing: BTreeMap<&'static str, bool>,
-    list_at: Millis,
-    /// The disk is full up to this moment of our clock.
-    pub(crate) full_until: Millis,
-}
-
-impl Node {
-    pub(crate) fn new(id: NodeId, crawl: Crawl) -> Self {
-        Self {
-            id,
-            crawl,
-            seats: BTreeMap::new(),
-            roster: Roster::new(id, crawl.shards),
-            alive: Register::new(Key::Node(id), 3_000),
-            statements: BTreeMap::new(),
-            levels: Levels::default(),
-            told: Told::default(),
-            lead: None,
-            lives: 0,
-            listing: BTreeMap::new(),
-            list_at: 0,
-            full_until: 0,
-        }
+impl Tape for ToyDesk {
+    fn end(&self) -> u64 {
+        self.tape.end()
     }
-
-    /// Everything to be done now.
-    pub(crate) fn tick(
-        &mut self,
-        now: Millis,
-        disk: &BTreeMap<Shard, Vec<u8>>,
-        random: &mut Random,
-    ) -> Deeds {
-        let mut deeds = Deeds::default();
-        self.look_around(now, &mut deeds);
-        for (shard, before) in self.roster.to_take(now, |shard| {
-            disk.get(&shard).map_or(0, |bytes| bytes.len() as u64)
-        }) {
-            if self.seats.contains_key(&shard) {
-                continue;
-            }
-            let crawl = self.crawl;
-            let cut = (crawl.shards, crawl.lanes);
-            self.lives += 1;
-            let seat = Seat::take(
-                shard,
-                (self.id, self.lives),
-                before,
-                cut,
-                shard.0 % crawl.lanes,
-            )
-            .with_chunk_max(crawl.chunk_max);
-            let bytes = disk.get(&shard).map_or(&[][..], Vec::as_slice);
-            let held = Held {
-                purse: Purse::new(shard, seat.epoch(), [crawl.budget, 0, 0], crawl.shards),
-                seat,
-                tape: ToyTape::new(shard, cut, bytes),
-                life: self.lives,
-                was_open: false,
-                requests: BTreeMap::new(),
-                batches: Batches::default(),
-                gaps: BTreeMap::new(),
-                draw_at: 0,
-                returning: None,
-                leaving: false,
-                funded: false,
-            };
-            self.seats.insert(shard, held);
-        }
-        let shards: Vec<Shard> = self.seats.keys().copied().collect();
-        for shard in shards {
-            self.work(shard, now, random, &mut deeds);
-        }
-        self.lead(now, &mut deeds);
-        deeds
+    fn piece(&self, from: u64, bytes_max: usize) -> (Vec<u8>, Ends) {
+        self.tape.piece(from, bytes_max)
     }
-
-    fn look_around(&mut self, now: Millis, deeds: &mut Deeds) {
-        let alive = self.alive.want(now, || vec![1]);
-        deeds.asks.extend(alive.map(|ask| (Ticket::Alive, ask)));
-        if now < self.list_at {
-            return;
-        }
-        self.list_at = now + LIST_MS;
-        for keys in [Keys::Leases, Keys::Nodes, Keys::Statements] {
-            if !std::mem::replace(self.listing.entry(keys.prefix()).or_default(), true) {
-                deeds
-                    .asks
-                    .push((Ticket::List(keys), Request::List { keys }));
-            }
-        }
-        if !std::mem::replace(self.listing.entry("level").or_default(), true) {
-            deeds
-                .asks
-                .push((Ticket::Level, Request::Load { key: Key::Level }));
-        }
+    fn range(&self, from: u64, until: u64) -> Vec<u8> {
+        self.tape.range(from, until)
     }
-
-    fn work(&mut self, shard: Shard, now: Millis, random: &mut Random, deeds: &mut Deeds) {
-        let full = now < self.full_until;
-        let give = self.roster.to_give(shard, now);
-        let told = self.told;
-        let crawl = self.crawl;
-        let held = self.seats.get_mut(&shard).expect("it is held");
-        for statement in self.statements.values() {
-            held.seat.hear(statement);
-        }
-        held.tape.wave = told.wave;
-        if held.seat.is_open() && !full {
-            held.open(crawl, deeds);
-            held.leaving |= give;
-            if held.seat.stage() == Stage::Open {
-                held.draw(now);
-                held.hand_out(told.level);
-                held.come_back(now, random, crawl);
-                held.send(now, told.level);
-                held.leave();
-            }
-        }
-        if held.seat.is_open() {
-            held.request(now, random, deeds);
-            let idle = held.tape.live.residual < WORTH && held.purse.resting() && !held.leaving;
-            held.tape.work = if idle && held.gaps.is_empty() {
-                Work::Idle
-            } else {
-                Work::Busy
-            };
-            held.fill_gaps(deeds);
-            let ask = held.purse.want();
-            deeds
-                .asks
-                .extend(ask.map(|ask| (Ticket::Purse(shard, held.life), ask)));
-        }
-        let mut wanted = Vec::new();
-        held.seat.want(now, &mut held.tape, &mut wanted);
-        let life = held.life;
-        let asks = wanted
-            .into_iter()
-            .map(|(part, ask)| (Ticket::Seat(shard, life, part), ask));
-        deeds.asks.extend(asks);
-        if let Stage::Gone(why) = held.seat.stage() {
-            if held.seat.refusing().is_some() {
-                deeds.refused.push((shard, why.to_string()));
-                self.roster.put_off(shard, now + 10_000);
-            }
-            let held = self.seats.remove(&shard).expect("it is held");
-            deeds.kept.push((shard, held.tape.bytes));
-        }
+    fn append(&mut self, bytes: &[u8]) {
+        self.tape.append(bytes);
     }
-
-    fn lead(&mut self, now: Millis, deeds: &mut Deeds) {
-        let epoch = self
-            .seats
-            .get(&Shard(0))
-            .filter(|held| held.seat.may_send(now));
-        let Some(epoch) = epoch.map(|held| held.seat.epoch()) else {
-            self.lead = None;
-            return;
-        };
-        let shards = self.crawl.shards;
-        let fresh = || Lead {
-            register: Register::new(Key::Level, TELL_MS),
-            waves: None,
-            epoch,
-            exhausted: false,
-        };
-        let lead = self.lead.get_or_insert_with(fresh);
-        if lead.epoch != epoch {
-            *lead = fresh();
-        }
-        if let Some(waves) = &mut lead.waves
-            && lead.register.written() > 0
-            && self.statements.len() == shards as usize
-            && waves.take(&self.statements)
-        {
-            lead.exhausted = true;
-            deeds.exhausted = true;
-        }
-        let told = Told {
-            epoch,
-            level: self.levels.level(Phi::default(), now),
-            wave: lead.waves.as_ref().map_or(0, Waves::wave),
-            exhausted: lead.exhausted,
-        };
-        let ask = lead.register.want(now, || told.encode());
-        deeds.asks.extend(ask.map(|ask| (Ticket::Lead, ask)));
+    fn cut(&mut self, at: u64) {
+        self.tape.cut(at);
     }
-
-    /// Takes an answer.
-    pub(crate) fn answered(
-        &mut self,
-        ticket: Ticket,
-        answer: Answer,
-        now: Millis,
-        deeds: &mut Deeds,
-    ) {
-        match ticket {
-            Ticket::Alive => self.alive.answered(&answer, |_| true),
-            Ticket::List(keys) => {
-                self.listing.insert(keys.prefix(), false);
-                self.roster.listed(keys, &answer, now);
-                self.heard_statements(&answer, now);
-            }
-            Ticket::Level => {
-                self.listing.insert("level", false);
-                if let Some(told) = told(&answer)
-                    && told.wave >= self.told.wave
-                {
-                    self.told = told;
-                }
-            }
-            Ticket::Lead => {
-                let Some(lead) = &mut self.lead else {
-                    return;
-                };
-                let epoch = lead.epoch;
-                let is_load = matches!(answer, Answer::Values(_));
-                lead.register.answered(&answer, |found| {
-                    Told::decode(found).is_ok_and(|found| found.epoch <= epoch)
-                });
-                if is_load {
-                    let last = told(&answer).map_or(0, |told| told.wave);
-                    if lead.waves.as_ref().is_none_or(|waves| waves.wave() < last) {
-                        lead.waves = Some(Waves::new(self.crawl.shards, last));
-                    }
-                }
-            }
-            Ticket::Seat(shard, life, part) => {
-                let full = now < self.full_until;
-                let crawl = self.crawl;
-                if let Some(held) = self.held(shard, life) {
-                    let mut transfers = Vec::new();
-                    held.seat
-                        .answered((part, answer), now, &mut held.tape, &mut transfers);
-                    for inbound in transfers {
-                        if !inbound.transfer.is_empty() {
-                            held.offer(&inbound.transfer, full, deeds);
-                        }
-                        held.expect(inbound.from, inbound.through);
-                    }
-                    held.open(crawl, deeds);
-                }
-            }
-            Ticket::Purse(shard, life) => {
-                if let Some(held) = self.held(shard, life)
-                    && let Some(came) = held.purse.answered(&answer)
-                {
-                    held.paid(came, now);
-                }
-            }
-            Ticket::Gap(shard, life, from) => {
-                let full = now < self.full_until;
-                if let Some(held) = self.held(shard, life) {
-                    held.filled(from, answer, full, deeds);
-                }
-            }
-        }
+    fn seal(&mut self, epoch: u64, node: NodeId) {
+        self.tape.seal(epoch, node);
     }
-
-    fn held(&mut self, shard: Shard, life: u64) -> Option<&mut Held> {
-        self.seats.get_mut(&shard).filter(|held| held.life == life)
+    fn sent(&self, lane: u32, until: u64) -> u64 {
+        self.tape.sent(lane, until)
     }
-
-    fn heard_statements(&mut self, answer: &Answer, now: Millis) {
-        let Answer::Values(values) = answer else {
-            return;
-        };
-        for (key, revision, value) in values {
-            if let Key::Statement(shard) = key {
-                let statement = Statement::decode(value).expect("a statement");
-                self.levels.take(&statement, *revision, now);
-                self.statements.insert(*shard, statement);
-            }
-        }
+    fn transfer(&self, lane: u32, number: u64) -> Vec<u8> {
+        self.tape.transfer(lane, number)
+    }
+    fn lane_of(&self, shard: Shard) -> u32 {
+        self.tape.lane_of(shard)
+    }
+    fn statement(&self, durable: u64) -> Statement {
+        self.tape.statement(durable)
     }
 }
 
-fn told(answer: &Answer) -> Option<Told> {
-    match answer {
-        Answer::Values(values) => Told::decode(&values.first()?.2).ok(),
-        _ => None,
+impl Desk for ToyDesk {
+    fn known(&self, from: Shard) -> u64 {
+        self.tape.live.inbox.known(from).number
     }
-}
 
-impl Held {
-    /// For a failure's message.
-    pub(crate) fn describe(&self) -> String {
+    fn take(&mut self, transfer: &[u8]) -> Taken {
+        let it = Transfer::decode(transfer).expect("a transfer");
+        let me = self.tape.shard;
+        if it.from == me || self.leaving && self.is_closed() {
+            return Taken::In;
+        }
+        let inbox = &mut self.tape.live.inbox;
+        match inbox.offer(me, transfer).expect("a transfer") {
+            Admission::Apply(_) if self.full => Taken::Gap,
+            Admission::Apply(received) if received.parcel.items.is_empty() => {
+                inbox.apply(&received);
+                Taken::In
+            }
+            Admission::Apply(received) => {
+                self.tape.tell(&Entry::Received(received));
+                Taken::In
+            }
+            Admission::Skip => Taken::In,
+            Admission::Gap { .. } => Taken::Gap,
+            Admission::Alarm(alarm) => {
+                self.alarms.push(alarm.to_string());
+                Taken::In
+            }
+        }
+    }
+
+    fn transfers_in(&self, piece: &[u8], lane: u32) -> Vec<Vec<u8>> {
+        let sent = entries(piece).filter_map(|(_, entry)| match entry {
+            Entry::Sent { lane: of, bytes } if of == lane => Some(bytes),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    fn wish(&self) -> Wish {
         let state = &self.tape.live;
-        format!(
-            "{:?} epoch {} {:?} wave {} residual {} away {:?} open {:?} handed {}/{} durable {}/{} \
-             gaps {:?} leaving {} resting {} waits for {:?}",
-            self.seat.stage(),
-            self.seat.epoch(),
-            self.tape.work,
-            self.tape.wave,
-            state.residual,
-            state.away,
-            state.open,
-            state.handed,
-            state.limit,
-            self.seat.durable(),
-            self.tape.end(),
-            self.gaps.keys().collect::<Vec<_>>(),
-            self.leaving,
-            self.purse.resting(),
-            self.seat.waits_for(),
-        )
+        if self.full {
+            return Wish::Nothing;
+        }
+        if state.residual >= WORTH
+            && !self.leaving
+            && (!self.funded || state.handed + 1 >= state.limit)
+        {
+            return Wish::Reach([state.handed + 4, 0, 0]);
+        }
+        let over = self.leaving || state.residual < WORTH;
+        if over && state.open.is_empty() && state.limit > state.handed {
+            return Wish::Keep([state.handed, 0, 0]);
+        }
+        Wish::Nothing
+    }
+
+    fn wished(&mut self, _: Amounts) {}
+
+    fn granted(&mut self, limit: Amounts) {
+        self.funded = true;
+        self.to_enter = Some(limit[0]);
+        self.enter();
+    }
+
+    fn hear(&mut self, told: &Told) {
+        self.tape.wave = told.wave;
+        self.level = told.level;
+    }
+
+    fn is_closed(&self) -> bool {
+        let state = &self.tape.live;
+        self.leaving
+            && state.open.is_empty()
+            && state.away.is_empty()
+            && (state.limit == state.handed || !self.funded)
+            && self.to_enter.is_none()
+    }
+}
+
+impl ToyDesk {
+    fn enter(&mut self) {
+        if !self.full
+            && let Some(requests) = self.to_enter.take()
+            && requests != self.tape.live.limit
+        {
+            self.tape.tell(&Entry::Limit { requests });
+        }
     }
 
     /// The first thing an open shard does.
-    fn open(&mut self, crawl: Crawl, deeds: &mut Deeds) {
-        if self.was_open || !self.seat.is_open() {
+    fn open(&mut self, crawl: Crawl) {
+        if self.was_open {
             return;
         }
         self.was_open = true;
         let shard = self.tape.shard;
-        deeds.opened.push((shard, self.seat.epoch()));
         if self.tape.live.account.endowed == 0 {
             let each = ONE / u128::from(crawl.shards);
             let mass = if shard.0 == 0 {
@@ -434,71 +216,16 @@ impl Held {
         }
     }
 
-    fn draw(&mut self, now: Millis) {
-        let state = &self.tape.live;
-        let short = !self.funded || state.handed + 1 >= state.limit;
-        let needs = state.residual >= WORTH && short;
-        if needs
-            && !self.leaving
-            && self.purse.resting()
-            && now >= self.draw_at
-            && self.returning.is_none()
-        {
-            self.draw_at = now + 2_000;
-            self.purse.draw([state.handed + 4, 0, 0]);
-        }
-        // Nothing to do: what is left may be of use elsewhere.
-        let over = self.leaving || state.residual < WORTH;
-        let unspent = state.limit > state.handed || !self.funded;
-        let idle = over && state.open.is_empty() && unspent;
-        if idle && self.purse.resting() && self.returning.is_none() {
-            let end = self.tape.tell(&Entry::Limit {
-                requests: self.tape.live.handed,
-            });
-            self.returning = Some(end);
-        }
-        if let Some(end) = self.returning
-            && self.seat.durable() >= end
-            && self.purse.resting()
-        {
-            self.purse.give_back([self.tape.live.limit, 0, 0]);
-            self.returning = None;
-        }
-    }
-
-    fn paid(&mut self, came: Came, now: Millis) {
-        let (Came::Given(given) | Came::Spent(given)) = came;
-        if let Came::Spent(_) = came {
-            self.draw_at = now + 5_000;
-        }
-        let raises = given[0] > self.tape.live.limit;
-        if self.seat.stage() == Stage::Open && (raises || !self.funded) {
-            self.tape.tell(&Entry::Limit { requests: given[0] });
-        }
-        self.funded = true;
-    }
-
-    fn hand_out(&mut self, level: u64) {
+    fn hand_out(&mut self) {
         let state = &self.tape.live;
         let may = self.funded
+            && self.to_enter.is_none()
             && state.handed < state.limit
-            && state.open.len() < OPEN_MAX
-            && self.returning.is_none();
-        if may && !self.leaving && state.residual >= WORTH.max(level / 64) {
+            && state.open.len() < OPEN_MAX;
+        if may && !self.leaving && state.residual >= WORTH.max(self.level / 64) {
             let id = state.handed + 1;
             let end = self.tape.tell(&Entry::HandOut { id });
             self.requests.insert(id, (end, 0));
-        }
-    }
-
-    /// Sends the requests whose hand-outs are durable.
-    fn request(&mut self, now: Millis, random: &mut Random, deeds: &mut Deeds) {
-        for (&id, (end, back_at)) in &mut self.requests {
-            if *back_at == 0 && self.seat.durable() >= *end && self.seat.may_send(now) {
-                *back_at = now + 1_500 + random.below(5_000);
-                let (shard, epoch) = (self.tape.shard, self.seat.epoch());
-                deeds.requests.push(Sent { shard, epoch, id });
-            }
         }
     }
 
@@ -530,8 +257,8 @@ impl Held {
         }
     }
 
-    fn send(&mut self, now: Millis, level: u64) {
-        while let Some(lane) = self.batches.due(now, level) {
+    fn send(&mut self, now: Millis) {
+        while let Some(lane) = self.batches.due(now, self.level) {
             self.tape.send(lane);
         }
         if self.leaving && self.requests.is_empty() {
@@ -540,99 +267,182 @@ impl Held {
             }
         }
     }
+}
 
-    fn leave(&mut self) {
-        let state = &self.tape.live;
-        let done = state.open.is_empty() && state.away.is_empty() && self.purse.resting();
-        if self.leaving && done && self.returning.is_none() && state.limit == state.handed {
-            self.seat.leave();
-        }
-    }
+/// A process.
+pub(crate) struct Node {
+    pub(crate) id: NodeId,
+    crawl: Crawl,
+    machine: turnstone_cluster::Node<ToyDesk>,
+    /// The disk is full up to this moment of our clock.
+    pub(crate) full_until: Millis,
+}
 
-    fn offer(&mut self, transfer: &[u8], full: bool, deeds: &mut Deeds) {
-        if self.seat.stage() != Stage::Open {
-            return;
-        }
-        let parsed = turnstone_cluster::channel::Transfer::decode(transfer).expect("a transfer");
-        let (from, number) = (parsed.from, parsed.number);
-        if from == self.tape.shard {
-            return;
-        }
-        let me = self.tape.shard;
-        match self
-            .tape
-            .live
-            .inbox
-            .offer(me, transfer)
-            .expect("a transfer")
-        {
-            Admission::Apply(_) if full => {
-                let gap = self.gaps.entry(from).or_default();
-                gap.0 = gap.0.max(number);
-            }
-            Admission::Apply(received) if received.parcel.items.is_empty() => {
-                self.tape.live.inbox.apply(&received);
-            }
-            Admission::Apply(received) => {
-                self.tape.tell(&Entry::Received(received));
-            }
-            Admission::Skip => {}
-            Admission::Gap { .. } => {
-                let gap = self.gaps.entry(from).or_default();
-                gap.0 = gap.0.max(number);
-            }
-            Admission::Alarm(alarm) => deeds.alarms.push(alarm.to_string()),
-        }
-    }
-
-    /// A sender has sent so much.
-    fn expect(&mut self, from: Shard, through: u64) {
-        let known = self.tape.live.inbox.known(from).number;
-        let open = self.seat.stage() == Stage::Open && from != self.tape.shard;
-        if open && known < through {
-            let gap = self.gaps.entry(from).or_default();
-            gap.0 = gap.0.max(through);
-        }
-    }
-
-    fn fill_gaps(&mut self, deeds: &mut Deeds) {
-        let inbox = &self.tape.live.inbox;
-        self.gaps
-            .retain(|from, (until, _)| inbox.known(*from).number < *until);
-        for (&from, (_, reader)) in &mut self.gaps {
-            // A reader of the sender's chain: it wants nothing but to read.
-            let reader = reader.get_or_insert_with(|| Writer::new(from, (u64::MAX, NodeId(0))));
-            reader.reread();
-            if let Some(ask) = reader.want_read() {
-                deeds
-                    .asks
-                    .push((Ticket::Gap(self.tape.shard, self.life, from), ask));
-            }
-        }
-    }
-
-    fn filled(&mut self, from: Shard, answer: Answer, full: bool, deeds: &mut Deeds) {
-        let Some((_, Some(reader))) = self.gaps.get_mut(&from) else {
-            return;
+impl Node {
+    pub(crate) fn new(id: NodeId, crawl: Crawl) -> Self {
+        let cut = Cutting {
+            shards: crawl.shards,
+            lanes: crawl.lanes,
+            budget: Some([crawl.budget, 0, 0]),
         };
-        let mut news = Vec::new();
-        reader.answered(answer, &mut news);
-        let lane = self.tape.lane_of(self.tape.shard);
-        for news in news {
-            if let News::Bytes { bytes, .. } = news {
-                for (_, entry) in entries(&bytes) {
-                    match entry {
-                        Entry::Sent { lane: of, bytes } if of == lane => {
-                            self.offer(&bytes, full, deeds);
-                        }
-                        _ => {}
+        Self {
+            id,
+            crawl,
+            machine: turnstone_cluster::Node::new(id, "a machine", cut)
+                .with_chunk_max(crawl.chunk_max),
+            full_until: 0,
+        }
+    }
+
+    /// The shards it has.
+    pub(crate) fn seats(&self) -> &BTreeMap<Shard, Held<ToyDesk>> {
+        self.machine.seats()
+    }
+
+    /// Everything to be done now.
+    pub(crate) fn tick(
+        &mut self,
+        now: Millis,
+        disk: &BTreeMap<Shard, Vec<u8>>,
+        random: &mut Random,
+    ) -> Deeds {
+        let mut deeds = Deeds::default();
+        let full = now < self.full_until;
+        self.set_full(full);
+        let crawl = self.crawl;
+        let mut exhausted = false;
+        deeds.asks = self.machine.tick(
+            now,
+            0,
+            |shard| disk.get(&shard).map_or(0, |bytes| bytes.len() as u64),
+            |shard| {
+                let bytes = disk.get(&shard).map_or(&[][..], Vec::as_slice);
+                Some(ToyDesk {
+                    tape: ToyTape::new(shard, (crawl.shards, crawl.lanes), bytes),
+                    requests: BTreeMap::new(),
+                    batches: Batches::default(),
+                    was_open: false,
+                    leaving: false,
+                    funded: false,
+                    to_enter: None,
+                    full,
+                    level: 0,
+                    alarms: Vec::new(),
+                })
+            },
+            |_| {
+                // It is found out again and again: the toy goes on, so that late faults find it open.
+                exhausted = true;
+                0
+            },
+        );
+        deeds.exhausted = exhausted;
+        self.take_events(&mut deeds);
+        let shards: Vec<Shard> = self.machine.seats().keys().copied().collect();
+        for shard in shards {
+            self.work(shard, now, random, &mut deeds);
+        }
+        deeds
+    }
+
+    fn set_full(&mut self, full: bool) {
+        let shards: Vec<Shard> = self.machine.seats().keys().copied().collect();
+        for shard in shards {
+            if let Some(desk) = self.machine.desk(shard) {
+                desk.full = full;
+                desk.enter();
+            }
+        }
+    }
+
+    fn take_events(&mut self, deeds: &mut Deeds) {
+        for event in self.machine.events() {
+            match event {
+                Event::Opened(shard, epoch) => deeds.opened.push((shard, epoch)),
+                Event::Leave(shard) => {
+                    if let Some(desk) = self.machine.desk(shard) {
+                        desk.leaving = true;
                     }
                 }
+                Event::Over(shard, why, desk) => {
+                    if matches!(
+                        why,
+                        Gone::Newer | Gone::TailLost { .. } | Gone::Beyond { .. }
+                    ) {
+                        deeds.refused.push((shard, why.to_string()));
+                    }
+                    deeds.kept.push((shard, desk.tape.bytes));
+                }
+                Event::End(_) | Event::Stop | Event::Token(..) => {}
             }
         }
-        if full {
-            // Offered while nothing could be written: it is all read again.
-            self.gaps.entry(from).or_default().1 = None;
-        }
     }
+
+    /// What the loop of a shard does.
+    fn work(&mut self, shard: Shard, now: Millis, random: &mut Random, deeds: &mut Deeds) {
+        let crawl = self.crawl;
+        let Some(held) = self.machine.seats().get(&shard) else {
+            return;
+        };
+        let (is_open, may_send) = (held.seat.is_open(), held.seat.may_send(now));
+        let (durable, epoch) = (held.seat.durable(), held.seat.epoch());
+        let is_in_work = held.seat.stage() == turnstone_cluster::Stage::Open;
+        let Some(desk) = self.machine.desk(shard) else {
+            return;
+        };
+        deeds.alarms.append(&mut desk.alarms);
+        if !is_open {
+            return;
+        }
+        if !desk.full {
+            desk.open(crawl);
+            if is_in_work {
+                desk.hand_out();
+                desk.come_back(now, random, crawl);
+                desk.send(now);
+            }
+        }
+        for (&id, (end, back_at)) in &mut desk.requests {
+            if *back_at == 0 && durable >= *end && may_send {
+                *back_at = now + 1_500 + random.below(5_000);
+                deeds.requests.push(Sent { shard, epoch, id });
+            }
+        }
+        let idle = desk.tape.live.residual < WORTH && !desk.leaving;
+        desk.tape.work = if idle { Work::Idle } else { Work::Busy };
+    }
+
+    /// Takes an answer.
+    pub(crate) fn answered(
+        &mut self,
+        ticket: Ticket,
+        answer: Answer,
+        now: Millis,
+        deeds: &mut Deeds,
+    ) {
+        self.set_full(now < self.full_until);
+        self.machine.answered(ticket, answer, now);
+        self.take_events(deeds);
+    }
+}
+
+/// For a failure's message.
+pub(crate) fn describe(held: &Held<ToyDesk>) -> String {
+    let state = &held.desk.tape.live;
+    format!(
+        "{:?} epoch {} {:?} wave {} residual {} away {:?} open {:?} handed {}/{} durable {}/{} leaving {} waits for {:?}",
+        held.seat.stage(),
+        held.seat.epoch(),
+        held.desk.tape.work,
+        held.desk.tape.wave,
+        state.residual,
+        state.away,
+        state.open,
+        state.handed,
+        state.limit,
+        held.seat.durable(),
+        held.desk.tape.end(),
+        held.desk.leaving,
+        held.seat.waits_for(),
+    )
 }

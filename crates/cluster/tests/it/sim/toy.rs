@@ -400,6 +400,7 @@ impl Tape for ToyTape {
             account: state.account,
             sent: shards().map(|to| (to, state.outbox.mass(to))).collect(),
             senders: senders.collect(),
+            figures: Vec::new(),
         }
     }
 }

@@ -23,8 +23,6 @@ pub(super) struct Seen {
     slices: BTreeMap<(u64, u32), u64>,
     /// By day and host: requests, of those who keep.
     days: BTreeMap<(u64, String), u64>,
-    /// Before this moment requests may be sent that a full disk held up.
-    pub(super) held_up_ms: u64,
 }
 
 impl Seen {
@@ -38,7 +36,7 @@ impl World {
     /// A request is about to be sent.
     pub(super) fn sends(&mut self, process: &Process, job: &Job) {
         let url = match job {
-            Job::Resolve { .. } => return,
+            Job::Resolve { .. } | Job::Meet { .. } => return,
             Job::Robots { url, .. } => url,
             Job::Page(job) | Job::Sibling { job, .. } => &job.url,
         };
@@ -61,8 +59,7 @@ impl World {
         };
         let now_ms = self.machine.real_ms;
         let gap_ms = pace.gap_us().unwrap_or(0) / 1000;
-        let held_up = now_ms < self.seen.held_up_ms + gap_ms;
-        if let Some(last) = self.hosts.last_ms.filter(|_| !held_up) {
+        if let Some(last) = self.hosts.last_ms {
             let apart = now_ms - last;
             assert!(
                 apart >= gap_ms,
@@ -130,6 +127,12 @@ impl World {
             );
         }
         let store = process.asker.ledger().store();
+        let told = store.index().tally().requests;
+        let sent = self.hosts.requests;
+        assert!(
+            sent <= told + self.forgotten,
+            "{sent} requests were sent, {told} are in the journal"
+        );
         match self.wish.question() {
             _ if stop == Stop::Requests => {}
             Question::Coverage | Question::Importance => {
@@ -178,7 +181,7 @@ impl World {
     fn has_verdicts(&self, store: &Store, stop: Stop) {
         let mut scan = store.scan(last_survey(store).unwrap());
         let mut judged = BTreeMap::new();
-        while let Some((_, _, entry)) = scan.next().unwrap() {
+        while let Some((at, _, entry)) = scan.next().unwrap() {
             let Entry::Outcome(outcome) = entry else {
                 continue;
             };
@@ -188,6 +191,8 @@ impl World {
                 Settled::Failed(Fault::Refused) => None,
                 _ => continue,
             };
+            // A survey that goes on keeps what it found while the web was younger.
+            let verdict = verdict.filter(|_| at >= self.aged_at);
             judged.insert(outcome.page, (verdict, outcome.facts.detail));
         }
         let index = store.index();

@@ -39,7 +39,7 @@ use turnstone_fetch::Limits;
 use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::{Policy, Tick};
 use turnstone_ledger::{Ledger, Stop, Terms, flips, sow};
-use turnstone_pagestore::{Store, journal::Journal};
+use turnstone_pagestore::{Position, Store, journal::Journal};
 use turnstone_policy::Question;
 use turnstone_questions::end_survey;
 
@@ -131,6 +131,8 @@ struct World {
     replans: u64,
     wish: Wish,
     steps: u64,
+    /// Where the journal ended when the web grew older.
+    aged_at: Position,
     /// So much of the journal must be there, whatever happened.
     sure: u64,
     /// Requests sent since the journal was last made durable, and those that a power loss made it
@@ -172,6 +174,7 @@ impl World {
             questions: dice.below(QUESTIONS + 1),
             wish: Wish::first(&mut dice),
             steps: 0,
+            aged_at: Position::FIRST,
             sure: 0,
             unsynced: 0,
             forgotten: 0,
@@ -224,6 +227,7 @@ impl World {
         store.write().unwrap();
         store.syncer().sync().unwrap();
         let spent = store.index().tally().requests;
+        self.aged_at = store.end();
         self.hosts.heard(Heard::Durable);
         self.hosts.hang_up(Heard::Durable);
         self.unsynced = 0;

@@ -74,7 +74,6 @@ impl World {
             }
             if process.asker.ledger_mut().store_mut().write().is_err() {
                 self.machine.pass(200);
-                self.seen.held_up_ms = self.machine.real_ms;
                 continue;
             }
             self.hosts.heard(Heard::Written);
@@ -164,7 +163,7 @@ impl World {
             reading,
             keyer: &keyer,
         };
-        for job in process.asker.take_jobs() {
+        for job in process.asker.take_jobs(process.ticks.moment(reading)) {
             if let Job::Page(job) = &job {
                 assert!(
                     scope.check(&job.url, 0).is_ok(),

@@ -164,6 +164,7 @@ impl Hosts {
                 let report = Report::Resolved { page, host, result };
                 (5, flight(None, report, false))
             }
+            Job::Meet { .. } => unreachable!("only a process among others looks up their hosts"),
             Job::Robots {
                 authority,
                 url,
@@ -231,7 +232,10 @@ impl Hosts {
                 report.sent = report.result.is_ok().then_some(sent);
             }
             Report::Resolved { .. } => {}
-            Report::Transfer(_) | Report::Lent(_) | Report::Returned { .. } => {
+            Report::Met { .. }
+            | Report::Transfer(_)
+            | Report::Lent(_)
+            | Report::Returned { .. } => {
                 unreachable!("a crawl alone has no other shards")
             }
         }

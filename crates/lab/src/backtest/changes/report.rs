@@ -118,6 +118,23 @@ fn as_bound<S: Serializer>(bound: &Option<Measures>, out: S) -> Result<S::Ok, S:
     ])
 }
 
+/// As `backtest changes` asks when nothing is said.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            budgets: vec![Budget::Share(0.02)],
+            cycle_weeks: None,
+            cycles: 24,
+            compare: Compare::Text,
+            since: Since::Copy,
+            grow: false,
+            half: None,
+            seed: 1,
+            seeds: 5,
+        }
+    }
+}
+
 impl Backtest for Options {
     type Report = Report;
 

@@ -54,6 +54,18 @@ impl Options {
     }
 }
 
+/// As `backtest coverage` asks when nothing is said.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            trusted: "top:1".to_owned(),
+            damping: 0.85,
+            epsilon: 0.02,
+            delay_ms: None,
+        }
+    }
+}
+
 impl Backtest for Options {
     type Report = Report;
 

@@ -87,6 +87,22 @@ pub struct SiteReport {
     pub results: Vec<Row>,
 }
 
+/// As `backtest discovery` asks when nothing is said.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            budgets: vec![1, 10, 100, 1000, 10_000],
+            recrawl_every: vec![1],
+            decay: 1.0,
+            target: Target::Pages,
+            by_site: false,
+            folds: None,
+            figures: false,
+            seed: 1,
+        }
+    }
+}
+
 impl Backtest for Options {
     type Report = Report;
 

@@ -80,6 +80,19 @@ fn one_after_the_other<S: Serializer>(runs: &[Run], out: S) -> Result<S::Ok, S::
     }))
 }
 
+/// As `backtest importance` asks when nothing is said.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            visits: 10.0,
+            change_rates: vec![0.0],
+            bonus: Vec::new(),
+            delay_ms: None,
+            seed: 1,
+        }
+    }
+}
+
 impl Backtest for Options {
     type Report = Report;
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use turnstone_policy::{Spec, SpecError, keep};
 
-use super::{Compare, MovingWeb, Outcome, Rules, try_policy};
+use super::{Announced, Compare, MovingWeb, Outcome, Rules, try_policy};
 use crate::backtest::Watch;
 use crate::run::{Backtest, RunError, Trial};
 use crate::web::{self, Half, RecordedWeb};
@@ -39,6 +39,25 @@ pub struct Report {
     pub hints: Option<String>,
     pub seed: u64,
     pub results: Vec<Outcome>,
+}
+
+/// As `backtest keep` asks when nothing is said.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            rules: Rules {
+                days: 364,
+                round_days: 1,
+                share: 0.1,
+                hints: Announced::default(),
+            },
+            budget: "10%".to_owned(),
+            hints: None,
+            compare: Compare::Text,
+            half: None,
+            seed: 1,
+        }
+    }
 }
 
 impl Backtest for Options {

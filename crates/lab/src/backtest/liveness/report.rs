@@ -88,6 +88,28 @@ pub struct Ranked {
     pub tolerance: f64,
 }
 
+/// As `backtest liveness` asks when nothing is said.
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sample_by: SampleBy::Random,
+            sample_size: SampleSize::Share(0.01),
+            from: None,
+            to: None,
+            alive: None,
+            among: None,
+            seed: 1,
+            seeds: 1,
+            until_alive: None,
+            confidence: 0.95,
+            paper: false,
+            order: false,
+            delay_ms: None,
+            open: 1,
+        }
+    }
+}
+
 impl Backtest for Options {
     type Report = Report;
 
