@@ -3,7 +3,7 @@
 CARGO ?= cargo
 TURNSTONE = target/release/turnstone
 
-.PHONY: dist dist-test package wheel demo cluster-demo cluster-soak test sim soak soak-deliver soak-frontier \
+.PHONY: static dist dist-test package wheel demo cluster-demo cluster-soak test sim soak soak-deliver soak-frontier \
         bench-frontier check lint build bench conformance e2e fuzz clean
 
 ## demo: serve a made-up web on loopback, crawl it live, write demo/reports/crawl.html
@@ -53,6 +53,12 @@ check:
 build:
 	$(CARGO) build --release --quiet -p turnstone-cli
 
+## static: the binary with the C library in it, so that it runs on any Linux of this kind of machine
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+STATIC = target/$(HOST)/release/turnstone
+static:
+	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --quiet -p turnstone-cli --target $(HOST)
+
 ## wheel: the package for Python, in target/dist; maturin comes from PyPI into an environment of its own
 MATURIN = target/test-tools/maturin/bin/maturin
 $(MATURIN):
@@ -63,9 +69,9 @@ wheel: $(MATURIN)
 	cd crates/python && ../../$(MATURIN) build --release --quiet --out ../../target/dist
 
 ## dist: archive, Debian package, wheel and checksums, in target/dist
-dist: build wheel
+dist: static wheel
 	rm -f target/dist/*.tar.gz target/dist/*.deb
-	python3 dist/make_dist.py $(TURNSTONE) target/dist
+	python3 dist/make_dist.py $(STATIC) target/dist
 
 ## dist-test: install each from nothing, and run it
 dist-test: dist

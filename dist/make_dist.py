@@ -4,8 +4,8 @@
     make_dist.py BINARY OUT_FOLDER
 
 Both hold the stripped binary, man pages and completions (which the binary itself writes), our licences and those of
-every crate that is compiled in. The Debian package adds systemd units. The binary is dynamic: it needs the C library
-it was built against, or a newer one; which, is read out of its symbols and stands in the package as a dependency.
+every crate that is compiled in. The Debian package adds systemd units. `make dist` gives a static binary; of a dynamic one
+the C library that it needs is read out of its symbols and stands in the package as a dependency.
 
 The same binary and sources give the same files, byte for byte: every date in them is that of the last commit.
 """
@@ -65,9 +65,16 @@ def licences():
 
 def glibc(binary):
     """The newest version of the C library that the binary asks for."""
+    if is_static(binary):
+        return None
     symbols = told("objdump", "--dynamic-syms", str(binary))
     versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)}
     return ".".join(map(str, max(versions))) if versions else None
+
+
+def is_static(binary):
+    """Whether it asks for no interpreter: the C library is in it."""
+    return "INTERP" not in told("objdump", "--private-headers", str(binary))
 
 
 def packed(path, files, when):

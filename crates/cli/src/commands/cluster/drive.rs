@@ -243,6 +243,9 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<Exi
         delivers,
         listens,
     } = order;
+    if let Some(file) = hosts_file {
+        config.hosts_file = Some(live::absolute(file));
+    }
     if directory.join("store/journal").exists() {
         return Err(in_one_piece(directory).into());
     }
@@ -281,7 +284,12 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<Exi
         }
         if begins {
             let mut place = Place::join(&cluster).await?;
-            asked::put(&mut place, &config).await?;
+            // Where hosts are is an affair of each machine.
+            let shared = Config {
+                hosts_file: None,
+                ..config.clone()
+            };
+            asked::put(&mut place, &shared).await?;
             take_back_stop(&mut place).await?;
         }
         let id = NodeId(u64::from_be_bytes(random()?[..8].try_into()?) | 1);
@@ -484,7 +492,7 @@ async fn drive(
     let (stop, told) = watch::channel(StopLevel::Run);
     let (shown, seen) = watch::channel(Seen::default());
     let (show, progress) = watch::channel(Progress::default());
-    let signals = tokio::spawn(live::signals(stop, None, None));
+    let signals = tokio::spawn(live::signals(stop, None, crate::caller::caller()));
     let adder = tokio::spawn(add_up(seen, show));
     let view = live::view::show(progress, directory.to_owned(), live::Watch::default());
     let view = tokio::spawn(view);

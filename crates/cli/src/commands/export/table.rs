@@ -87,8 +87,9 @@ impl Rows {
             let what = format!("{}: it is there; name a new folder", folder.display());
             return Err(Usage::of("--output", what).into());
         }
-        if shard_folders(&self.paths.directory).is_empty() {
-            drop(Store::look(&self.paths.directory)?);
+        let directory = self.paths.looked_at()?;
+        if shard_folders(&directory).is_empty() {
+            drop(Store::look(&directory)?);
         }
         let beside = match folder.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -102,7 +103,7 @@ impl Rows {
             .collect();
         let outs = files.with_context(cannot)?.into_iter().map(BufWriter::new);
         let progress = Progress::busy("writing");
-        let rows = table.write_parts(&self.paths.directory, outs.collect())?;
+        let rows = table.write_parts(&directory, outs.collect())?;
         drop(progress);
         crate::files::make_folder_readable(half.path()).with_context(cannot)?;
         std::fs::rename(half.keep(), folder).with_context(cannot)?;

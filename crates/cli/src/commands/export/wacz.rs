@@ -31,10 +31,8 @@ pub(crate) struct Wacz {
 
 impl Wacz {
     pub(super) fn run(self, output: &Output) -> anyhow::Result<()> {
-        let FromTo {
-            directory,
-            output: file,
-        } = &self.paths;
+        let file = &self.paths.output;
+        let directory = &self.paths.looked_at()?;
         let is_named = file
             .extension()
             .is_some_and(|ending| ending.eq_ignore_ascii_case("wacz"));
@@ -47,7 +45,7 @@ impl Wacz {
             drop(Store::look(directory)?);
         }
         let place = Place::of(file, self.allow_private.as_deref())?;
-        let name = std::path::absolute(directory)?;
+        let name = std::path::absolute(&self.paths.directory)?;
         let name = name.file_name().unwrap_or_default().to_string_lossy();
         let title = self.title.as_deref().unwrap_or(&name);
         let progress = Progress::share();
