@@ -10,7 +10,8 @@
 //! | `hand_out` | whether a page that was handed out is asked for, refused or waits |
 //! | `receive`, `verdict` | what an answer means |
 //! | `robots`, `addresses`, `mood` | whether, and how gently, a host is asked |
-//! | `survey`, `probe` | whether a page is still there |
+//! | `doubt`, `probe` | whether a page that came is the page, or a soft 404 |
+//! | `survey` | whether a page is still there |
 //! | `slices`, `pace` | how fast a crawl that runs for ever may go |
 //!
 //! A turn: take reports in, then [`Asker::turn`], then write the journal, then send the jobs. Nothing
@@ -18,14 +19,16 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use turnstone_fetch::{Limits, Turn};
+use turnstone_fetch::Turn;
 use turnstone_frontier::{HostId, PageId, Policy, Tick};
 use turnstone_ledger::{Budget, Ledger, LedgerError, SliceNote, Spent, Stop};
 use turnstone_pagestore::{Entry, Index, Keyer, PageState, StoreError};
 
+use crate::doubt::Doubts;
 use crate::epoch::Epoch;
 use crate::errands::Errand;
 use crate::hand_out::Job;
+use crate::limits::Limits;
 use crate::orders::Halt;
 use crate::pace::Pacing;
 use crate::plan::{Lists, Plan};
@@ -33,6 +36,7 @@ use crate::robots::Robots;
 use crate::shard::Member;
 use crate::silence::Silences;
 use crate::survey::Survey;
+use crate::twins::Twins;
 
 /// Why the asker cannot go on. The directory is whole: it can be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +83,7 @@ pub struct AskerParts<P> {
     /// What ticks are in the world's time.
     pub epoch: Epoch,
     /// The limits of answers.
-    pub limits: Limits,
+    pub limits: turnstone_fetch::Limits,
 }
 
 /// What is to be done after a turn.
@@ -96,7 +100,11 @@ pub struct Asker<P> {
     pub(crate) plan: Plan,
     pub(crate) ledger: Ledger<P>,
     pub(crate) keyer: Keyer,
-    pub(crate) limits: Limits,
+    pub(crate) limits: turnstone_fetch::Limits,
+    /// Which parameters change nothing, by host.
+    pub(crate) twins: Twins,
+    /// How soft 404 are told from pages, if they are.
+    pub(crate) doubts: Option<Doubts>,
     pub(crate) survey: Option<Survey>,
     pub(crate) epoch: Epoch,
     pub(crate) robots: Robots,
@@ -123,8 +131,8 @@ pub struct Asker<P> {
     pub(crate) pacing: Option<Pacing>,
     /// What came of the last slices, the last one last.
     pub(crate) past_slices: VecDeque<SliceNote>,
-    /// By host, where the pages of a host are counted.
-    pub(crate) quotas: HashMap<HostId, Quota>,
+    /// How much may be asked of hosts, and what was.
+    pub(crate) quotas: Limits,
     pub(crate) stop: Option<Stop>,
     /// What the last request without an answer met; nothing once an answer came.
     pub(crate) trouble: Option<String>,
@@ -165,15 +173,6 @@ impl Done {
     }
 }
 
-/// The pages of a host that may be the last ones stored of it.
-#[derive(Debug, Default)]
-pub(crate) struct Quota {
-    /// Asked for and not yet answered.
-    pub(crate) open: u32,
-    /// Handed out, waiting for what comes of those.
-    pub(crate) waiting: Vec<PageId>,
-}
-
 impl<P: Policy> Asker<P> {
     /// Takes a crawl over. Pages that were in flight when the last process ended are given back.
     pub fn begin(
@@ -199,10 +198,13 @@ impl<P: Policy> Asker<P> {
                 until: plan.until,
                 body_bytes_max: plan.body_bytes_max as u64,
             },
-            survey: plan
+            twins: Twins::default(),
+            doubts: plan
                 .survey
-                .clone()
-                .map(|options| Survey::new(options, wall_ms)),
+                .as_ref()
+                .or(plan.soft404.as_ref())
+                .map(|options| Doubts::new(options.clone(), wall_ms)),
+            survey: plan.survey.as_ref().map(|_| Survey::default()),
             keyer: ledger.store().keyer(),
             noted_requests: ledger.index().tally().requests,
             looked_up: HashSet::new(),
@@ -216,7 +218,7 @@ impl<P: Policy> Asker<P> {
             turns: HashMap::new(),
             pacing,
             past_slices: VecDeque::new(),
-            quotas: HashMap::new(),
+            quotas: Limits::new(plan.limits.clone(), ledger.index()),
             stop: None,
             trouble: None,
             silences: Silences::new(),

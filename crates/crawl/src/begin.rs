@@ -28,7 +28,8 @@ impl<P: Policy> Asker<P> {
             // session: a process that dies in between leaves it to the next one, for which the
             // machine was started anew too.
             for host in (0..hosts).map(HostId::from_index) {
-                self.hold(host, rested);
+                let due = self.due_at(host, None);
+                self.hold(host, rested.max(self.now.plus(due)));
             }
             self.hold_by_rules()?;
         }
@@ -84,12 +85,13 @@ impl<P: Policy> Asker<P> {
         let authority = origin_of(&url);
         self.meet(&authority)?;
         let now_s = self.now_s();
-        Ok(self.due(self.robots.crawl_delay(&authority, now_s)))
+        let host = self.ledger.index().host(page);
+        Ok(self.due_at(host, self.robots.crawl_delay(&authority, now_s)))
     }
 
     /// How long a host rests that was asked for no page of its own.
     pub(crate) fn due_of_host(&mut self, host: HostId) -> Result<u64, AskError> {
-        let mut due = self.plan.politeness.delay_ms;
+        let mut due = self.due_at(host, None);
         for scheme in ["http", "https"] {
             let name = self.ledger.index().host_name(host);
             let authority = format!("{scheme}://{name}");

@@ -18,12 +18,17 @@ use turnstone_pagestore::{Facts, Settled};
 use crate::archive::Copy;
 use crate::asker::{AskError, Asker};
 use crate::errands::Errand;
-use crate::page::{self, Context};
+use crate::limits::Verdict;
+use crate::page::{self, Context, RESERVED, reserved};
 use crate::receive::Report;
 use crate::robots::Permission;
+use crate::twins::TWIN;
 
 /// The longest robots.txt that is received; what is read of it is less.
 pub(crate) const ROBOTS_BYTES_MAX: usize = 1 << 20;
+
+/// The class of a page that a limit keeps out.
+const LIMIT: &str = "limit";
 
 /// Something for a task to do.
 #[derive(Debug)]
@@ -184,6 +189,10 @@ impl<P: Policy> Asker<P> {
     /// What is to be done about a page that was just handed out.
     fn consider(&mut self, page: PageId, body_bytes_max: u64) -> Result<(), AskError> {
         let host = self.ledger.index().host(page);
+        if self.ledger.index().is_forgotten(page) {
+            self.refuse(page, host, "forgotten", "forgotten on request".into());
+            return Ok(());
+        }
         let Ok(url) = Url::parse(&self.ledger.store().url(page)?) else {
             self.refuse(page, host, "url", "not a URL any more".into());
             return Ok(());
@@ -194,22 +203,23 @@ impl<P: Policy> Asker<P> {
         if let Err(until) = self.host_allows(host) {
             return self.postpone(page, host, until);
         }
-        if let Some(max) = self.plan.host_pages_max
-            && !self.ledger.index().is_stored(page)
-        {
-            let stored = self.ledger.index().tally().hosts[host.index()].fetched;
-            if stored >= max {
-                let why = format!("{max} pages of this host are stored");
-                self.refuse(page, host, "host-pages", why);
+        let (depth, stored) = (
+            self.ledger.index().depth(page),
+            self.ledger.index().is_stored(page),
+        );
+        self.quotas.count(host, self.ledger.index());
+        let body_bytes_max = match self.quotas.judge(host, depth, stored, body_bytes_max) {
+            Verdict::May { body_bytes_max } => body_bytes_max,
+            Verdict::Never(why) => {
+                self.refuse(page, host, LIMIT, why);
                 return Ok(());
             }
-            let quota = self.quotas.entry(host).or_default();
-            if stored + quota.open >= max {
-                // Those under way may be the last: it waits for what comes of them.
-                quota.waiting.push(page);
+            // Those under way may be the last: it waits for what comes of them.
+            Verdict::Wait(cell) => {
+                self.quotas.wait(cell, page);
                 return Ok(());
             }
-        }
+        };
         let authority = origin_of(&url);
         self.meet(&authority)?;
         let now_s = self.now_s();
@@ -227,7 +237,12 @@ impl<P: Policy> Asker<P> {
                 self.ask_robots((page, host), authority, &first, body_bytes_max)?;
             }
             Permission::Granted { delay } => {
-                if let Err(until) = self.ask_place(host, self.due(delay)) {
+                let sayings = self.robots.sayings(&authority, &url, now_s);
+                if let Some(said) = reserved(&sayings, &self.plan.respect, &self.plan.agent) {
+                    self.refuse(page, host, RESERVED, said);
+                    return Ok(());
+                }
+                if let Err(until) = self.ask_place(host, self.due_at(host, delay)) {
                     return self.postpone(page, host, until);
                 }
                 let delay_ms = self.wanted_delay(host, delay);
@@ -242,6 +257,14 @@ impl<P: Policy> Asker<P> {
                     self.refuse(page, host, "trap", refusal);
                     return Ok(());
                 }
+                if let Some(twin) = self.late_twin(page, host, &url) {
+                    self.leave_place(host);
+                    self.refuse(page, host, TWIN, twin);
+                    return Ok(());
+                }
+                if self.ask_sibling((page, host), body_bytes_max, delay_ms)? {
+                    return Ok(());
+                }
                 self.ask_page((page, host), url, body_bytes_max, delay_ms)?;
             }
         }
@@ -250,7 +273,7 @@ impl<P: Policy> Asker<P> {
 
     /// How long a host rests between requests; one that wants more than we would give gets it.
     fn wanted_delay(&mut self, host: HostId, delay: Option<Duration>) -> u64 {
-        let due = self.due(delay);
+        let due = self.due_at(host, delay);
         if due > self.plan.politeness.delay_ms {
             self.hold(host, self.now.plus(due));
         }
@@ -263,6 +286,11 @@ impl<P: Policy> Asker<P> {
             u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
         });
         wanted.max(self.plan.politeness.delay_ms)
+    }
+
+    /// The same for a host, with what limits want for it.
+    pub(crate) fn due_at(&self, host: HostId, wanted: Option<Duration>) -> u64 {
+        self.due(wanted).max(self.quotas.delay_ms(host))
     }
 
     /// Looks up what the journal has of an authority, unless that was done before.
@@ -381,10 +409,13 @@ impl<P: Policy> Asker<P> {
                 digest,
                 wall_ms: facts.wall_ms,
             });
+            // Its body was that of a page that was forgotten since: it is fetched whole again.
+            let lost = |of| self.ledger.index().is_forgotten(of);
+            if facts.duplicate_of.is_some_and(lost) {
+                (validators, copy) = (None, None);
+            }
         }
-        if self.plan.host_pages_max.is_some() {
-            self.quotas.entry(host).or_default().open += 1;
-        }
+        self.quotas.opens(host);
         let (kept, spacing) = (self.kept(page), self.spacing(host, delay_ms));
         self.opens(host);
         self.jobs.push(Job::Page(page::Job {

@@ -26,7 +26,10 @@
 //! | `verdict` | what an answer means for the page and its host |
 //! | `shard`, `tether` | what a loop shares with those of other shards: of this process, of others |
 //! | `robots` | whether a page may be asked for |
-//! | `survey`, `probe` | whether a page is still there |
+//! | [`limits`] | how much of a host, a site or a group of hosts |
+//! | `doubt`, `probe` | whether a page that came is the page, or a soft 404 |
+//! | `twins` | which parameters of addresses change nothing |
+//! | `survey` | whether a page is still there |
 //!
 //! Not here: which policy runs, the terminal.
 
@@ -35,12 +38,14 @@ mod archive;
 pub mod asker;
 mod begin;
 mod clock;
+mod doubt;
 mod epoch;
 mod errands;
 mod hand_out;
 mod hints;
 mod keeper;
 mod lent;
+pub mod limits;
 mod mood;
 pub mod old_crawl;
 mod orders;
@@ -63,6 +68,7 @@ mod survey;
 mod tell;
 mod tether;
 mod ticks;
+mod twins;
 mod verdict;
 
 pub use archive::Copy;

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use turnstone_fetch::html::refresh::refresh_of;
 use turnstone_fetch::html::{LinkKind, PageInput, PageLimits, Unseen, read_page};
 use turnstone_fetch::media::{Media, media_of};
+use turnstone_fetch::preferences::{Sayings, Use};
 use turnstone_fetch::robots::tags::PageWishes;
 use turnstone_fetch::sitemap::{SitemapInput, SitemapLimits, read_sitemap};
 use turnstone_fetch::soft404::PageFacts;
@@ -45,11 +46,13 @@ pub(crate) struct Context {
     pub(crate) obey_nofollow: bool,
     /// What feeds and sitemaps that a page names in its head are to it.
     pub(crate) lists: Lists,
-    /// Whether pages are judged rather than crawled.
-    pub(crate) surveys: bool,
+    /// Whether what pages are judged by is kept.
+    pub(crate) judges: bool,
     /// The least time between two requests to a host.
     pub(crate) delay: Duration,
     pub(crate) archivist: Option<Archivist>,
+    /// Uses that we crawl for.
+    pub(crate) respect: Vec<Use>,
     /// Long bodies read at once: what they unpack to is not held against the room they take.
     pub(crate) long_reads: Semaphore,
     /// Whether requests may be sent, where that may end.
@@ -66,7 +69,8 @@ impl Context {
             agent: &self.agent,
             obey_nofollow: self.obey_nofollow,
             lists: self.lists,
-            surveys: self.surveys,
+            judges: self.judges,
+            respect: &self.respect,
         }
     }
 }
@@ -82,8 +86,22 @@ pub(crate) struct Reading<'a> {
     pub(crate) obey_nofollow: bool,
     /// What feeds and sitemaps that a page names in its head are to it.
     pub(crate) lists: Lists,
-    /// Whether pages are judged rather than crawled.
-    pub(crate) surveys: bool,
+    /// Whether what pages are judged by is kept.
+    pub(crate) judges: bool,
+    /// Uses that we crawl for.
+    pub(crate) respect: &'a [Use],
+}
+
+/// The class of a page whose publisher says no to a use that we crawl for.
+pub(crate) const RESERVED: &str = "reserved";
+
+/// What keeps a page from a use that we crawl for, in words.
+pub(crate) fn reserved(sayings: &Sayings, respect: &[Use], agent: &str) -> Option<String> {
+    let no = |of: &Use| {
+        let said = sayings.forbids(*of, agent)?;
+        Some(format!("its publisher says no to {of} ({said})"))
+    };
+    respect.iter().find_map(no)
 }
 
 /// A page to ask for.
@@ -171,7 +189,7 @@ pub struct Answer {
     pub capture: Option<warc::Capture>,
     /// What a long body took; the capture may be as long.
     pub room: Option<Room>,
-    /// What a survey judges by, of a page that came.
+    /// What a page that came is judged by.
     pub soft: Option<Box<PageFacts>>,
 }
 
@@ -249,9 +267,10 @@ fn read(
     {
         block(&mut facts, &blocked);
     }
-    // A wall that says it is the page must not be replayed as the page.
+    // A wall that says it is the page must not be replayed as the page, and what is reserved is not kept.
     let poses = facts.class.starts_with(Wall::CLASS) && (200..300).contains(&response.status);
-    let archivist = context.archivist.as_ref().filter(|_| !poses);
+    let kept = !poses && facts.class != RESERVED;
+    let archivist = context.archivist.as_ref().filter(|_| kept);
     let capture = archivist
         .and_then(|archivist| archivist.pack(url, &response, (payload, copy), wall_ms, &mut facts));
     Answer {
@@ -291,7 +310,16 @@ pub(crate) fn read_response(
         return (Vec::new(), None);
     }
     facts.digest = Some(payload.digest().0);
-    read_body(reading, url, response, facts)
+    let mut sayings = Sayings::default();
+    sayings.add_headers(&response.headers);
+    let (links, soft) = read_body(reading, url, response, (facts, &mut sayings));
+    facts.preferences = sayings.to_string();
+    let is_wall = facts.class.starts_with(Wall::CLASS);
+    if let Some(said) = reserved(&sayings, reading.respect, reading.agent).filter(|_| !is_wall) {
+        reserve(facts, said);
+        return (Vec::new(), None);
+    }
+    (links, soft)
 }
 
 /// Reads title, text and links of a body.
@@ -299,7 +327,7 @@ fn read_body(
     reading: &Reading<'_>,
     url: &Url,
     response: &Response,
-    facts: &mut Facts,
+    (facts, sayings): (&mut Facts, &mut Sayings),
 ) -> (Vec<FoundLink>, Option<Box<PageFacts>>) {
     let header = |name: &str| response.headers.get(name).and_then(|v| v.to_str().ok());
     let content_type = header("content-type");
@@ -319,6 +347,7 @@ fn read_body(
             };
             let mut page = read_page(input, reading.pages);
             page.cuts.body = response.shortfall(&decoded);
+            sayings.extend(&page.sayings);
             let blocked = wall_of(&WallInput {
                 url,
                 status: response.status,
@@ -326,8 +355,12 @@ fn read_body(
                 page: Some(&page),
                 body,
             });
-            let soft = reading.surveys.then(|| {
+            let soft = reading.judges.then(|| {
                 let mut soft = PageFacts::of_page(url, url, response.status, &page);
+                if page.cuts.text {
+                    // What comes before the cut may be the same on every page.
+                    soft.fingerprint = page.fingerprint;
+                }
                 soft.wall = blocked.as_ref().map(|blocked| blocked.wall);
                 Box::new(soft)
             });
@@ -427,6 +460,18 @@ fn block(facts: &mut Facts, blocked: &Blocked) {
     facts.digest = None;
     facts.etag.clear();
     facts.last_modified.clear();
+}
+
+/// Nothing is kept of a page that we came for and may not use so.
+fn reserve(facts: &mut Facts, said: String) {
+    facts.class = RESERVED.to_owned();
+    facts.detail = said;
+    facts.digest = None;
+    facts.etag.clear();
+    facts.last_modified.clear();
+    facts.title.clear();
+    (facts.text_hash, facts.simhash, facts.words) = (0, 0, 0);
+    facts.unseen_links = 0;
 }
 
 /// A body that is not what its coding says has a class of its own.

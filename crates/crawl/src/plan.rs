@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use turnstone_fetch::html::{LinksWanted, PageLimits};
+use turnstone_fetch::preferences::Use;
 use turnstone_fetch::robots::RefreshOptions;
 use turnstone_fetch::scope::Scope;
 use turnstone_fetch::soft404::SoftOptions;
@@ -11,6 +12,11 @@ use turnstone_fetch::urls::KeyOptions;
 use turnstone_frontier::Politeness;
 
 use turnstone_ledger::{Pace, Past, Terms, Until};
+
+use crate::limits::Limit;
+
+/// Text that is read of a page, to take echoes of its address out of it: apologies are short.
+const DOUBTED_TEXT_BYTES: usize = 4 << 10;
 
 /// Everything a crawl must know beyond its policy.
 #[derive(Clone, Debug)]
@@ -25,8 +31,8 @@ pub struct Plan {
     pub connections: usize,
     /// When to stop.
     pub until: Until,
-    /// The most pages stored of one host.
-    pub host_pages_max: Option<u32>,
+    /// How much may be asked of hosts, sites and groups of hosts.
+    pub limits: Vec<Limit>,
     /// What belongs to the crawl.
     pub scope: Scope,
     /// What a trap looks like.
@@ -68,6 +74,10 @@ pub struct Plan {
     pub pace: Option<Pace>,
     /// What the sitemaps that robots.txt names and the feeds that pages name in their heads are.
     pub lists: Lists,
+    /// Uses that we crawl for: a page whose publisher says no to one of them is not kept.
+    pub respect: Vec<Use>,
+    /// How pages are told from answers that only look like them; nothing for those who take what comes.
+    pub soft404: Option<SoftOptions>,
     /// How pages are judged, if the crawl is a survey of what is still there.
     pub survey: Option<SoftOptions>,
 }
@@ -104,7 +114,7 @@ impl Plan {
             crawl_delay_max: Duration::from_secs(30),
             connections: 64,
             until: Until::default(),
-            host_pages_max: None,
+            limits: Vec::new(),
             scope,
             traps: TrapOptions::default(),
             pattern_trust: Some(BudgetOptions::default().trust),
@@ -134,6 +144,8 @@ impl Plan {
             round: None,
             pace: None,
             lists: Lists::Ignored,
+            respect: Vec::new(),
+            soft404: None,
             survey: None,
         }
     }
@@ -152,9 +164,13 @@ impl Plan {
         }
     }
 
-    /// What is read of a page. A survey also needs its text, to hold it against a sibling's.
+    /// What is read of a page. A survey also needs its text, to hold it against a sibling's; who only doubts
+    /// needs that of short pages.
     pub(crate) fn page_limits(&self) -> PageLimits {
         let mut limits = self.pages.clone();
+        if self.soft404.is_some() {
+            limits.text_bytes_max = limits.text_bytes_max.max(DOUBTED_TEXT_BYTES);
+        }
         if self.survey.is_some() {
             limits.text_bytes_max = limits
                 .text_bytes_max

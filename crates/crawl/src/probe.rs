@@ -12,11 +12,12 @@ use turnstone_fetch::html::Fingerprint;
 use turnstone_fetch::soft404::PageFacts;
 use turnstone_fetch::{ErrorClass, FetchError, Redirect, Url};
 use turnstone_frontier::{HostId, PageId, Policy};
-use turnstone_pagestore::{Entry, Facts};
+use turnstone_pagestore::{Entry, Facts, PROBE_NOTE};
 
 use crate::asker::{AskError, Asker};
 use crate::page;
 use crate::survey::Need;
+use crate::verdict;
 
 /// A probe of a directory that has not been answered yet.
 #[derive(Debug, Default)]
@@ -28,6 +29,18 @@ pub(crate) struct Probe {
     tries: u32,
 }
 
+impl Probe {
+    /// Whether a page is the one to send it. If not, it waits for the one that does.
+    pub(crate) fn begin(&mut self, page: PageId) -> bool {
+        if self.under_way {
+            self.waiting.push(page);
+            return false;
+        }
+        self.under_way = true;
+        true
+    }
+}
+
 impl<P: Policy> Asker<P> {
     /// Whether a directory was probed within a day; looks in the journal too.
     pub(crate) fn knows_sibling(
@@ -37,11 +50,11 @@ impl<P: Policy> Asker<P> {
         directory: &str,
     ) -> Result<bool, AskError> {
         let now_s = self.now_s();
-        let Some(survey) = &mut self.survey else {
+        let Some(doubts) = &mut self.doubts else {
             return Ok(false);
         };
-        let age_max = survey.options.probe_age_max_s;
-        let evidence = survey.hosts.entry(host).or_default();
+        let age_max = doubts.options.probe_age_max_s;
+        let evidence = doubts.hosts.entry(host).or_default();
         if evidence.probe(directory, now_s, age_max).is_some() {
             return Ok(true);
         }
@@ -56,16 +69,14 @@ impl<P: Policy> Asker<P> {
 
     /// Whether a page is the one to probe its directory. If not, it waits for the one that does.
     pub(crate) fn begin_probe(&mut self, page: PageId, kind: &str) -> bool {
-        let Some(survey) = &mut self.survey else {
-            unreachable!("only a survey probes");
+        let Some(doubts) = &mut self.doubts else {
+            unreachable!("only those who doubt probe");
         };
-        let probe = survey.probes.entry(kind.to_owned()).or_default();
-        if probe.under_way {
-            probe.waiting.push(page);
-            return false;
-        }
-        probe.under_way = true;
-        true
+        doubts
+            .probes
+            .entry(kind.to_owned())
+            .or_default()
+            .begin(page)
     }
 
     /// A random sibling answered: remembered, and the page that needed it is judged.
@@ -75,23 +86,50 @@ impl<P: Policy> Asker<P> {
         directory: &str,
         report: page::Report,
     ) -> Result<(), AskError> {
-        self.requests_open -= 1;
+        let survey = self.survey.is_some();
+        if survey {
+            self.requests_open -= 1;
+        } else {
+            self.closes(host);
+            self.leave_quota(host)?;
+        }
         let page::Report {
             page,
             url,
             delay_ms,
             sent,
+            took,
             result,
             ..
         } = report;
         self.rest_since(host, sent, delay_ms);
         let answer = match result {
             Ok(answer) => answer,
+            Err(error) if !survey => {
+                let (_, mood) = verdict::of_error(&error);
+                if let Some(mood) = mood {
+                    self.rest(host, mood);
+                    self.heard(host, mood.kind(), &error.detail);
+                }
+                let others = self.say_nothing((host, directory), &url);
+                return self.sibling_told(page, others, (error.requests_sent, 0));
+            }
             Err(error) => {
                 self.probe_failed((host, directory), &url, &error)?;
                 return self.survey_failed(page, host, &error);
             }
         };
+        if !survey {
+            let (_, _, _, mood) = verdict::of_answer(&verdict::Answered {
+                status: answer.status,
+                redirect: &answer.redirect,
+                truncation: answer.truncation,
+                conditional: false,
+                retry_after: answer.retry_after,
+                took,
+            });
+            self.rest(host, mood);
+        }
         let sibling = match &answer.redirect {
             Redirect::To { url: to, .. } => PageFacts::of_status(&url, to, 200),
             Redirect::None | Redirect::Refused(_) => answer.soft.map_or_else(
@@ -101,20 +139,35 @@ impl<P: Policy> Asker<P> {
         };
         let now_s = self.now_s();
         self.remember_probe((host, directory), &url, sibling, now_s);
+        let spent = (answer.facts.requests, answer.facts.body_bytes);
+        if !survey {
+            let others = self.waited_for(&note_kind(&url, directory));
+            return self.sibling_told(page, others, spent);
+        }
         let facts = Facts {
-            requests: answer.facts.requests,
-            body_bytes: answer.facts.body_bytes,
+            requests: spent.0,
+            body_bytes: spent.1,
             ..Facts::default()
         };
         self.probed(page, host, facts)?;
-        let Some(survey) = &mut self.survey else {
-            unreachable!("only a survey probes");
-        };
-        let probe = survey.probes.remove(&note_kind(&url, directory));
-        for page in probe.unwrap_or_default().waiting {
+        for page in self.waited_for(&note_kind(&url, directory)) {
             self.probed(page, host, Facts::default())?;
         }
         Ok(())
+    }
+
+    /// The probe of a directory is over: the pages that waited for it.
+    fn waited_for(&mut self, kind: &str) -> Vec<PageId> {
+        let probes = self.doubts.as_mut().map(|doubts| &mut doubts.probes);
+        let probe = probes.and_then(|probes| probes.remove(kind));
+        probe.unwrap_or_default().waiting
+    }
+
+    /// A directory tells nothing for a day; the pages that waited to learn of it.
+    fn say_nothing(&mut self, (host, directory): (HostId, &str), url: &Url) -> Vec<PageId> {
+        let (nothing, now_s) = (PageFacts::of_status(url, url, 0), self.now_s());
+        self.remember_probe((host, directory), url, nothing, now_s);
+        self.waited_for(&note_kind(url, directory))
     }
 
     /// What a page needed to know of its directory is known.
@@ -142,15 +195,15 @@ impl<P: Policy> Asker<P> {
         error: &FetchError,
     ) -> Result<(), AskError> {
         let (now_s, kind) = (self.now_s(), note_kind(url, directory));
-        let Some(survey) = &mut self.survey else {
-            unreachable!("only a survey probes");
+        let Some(doubts) = &mut self.doubts else {
+            unreachable!("only those who doubt probe");
         };
-        let probe = survey.probes.entry(kind.clone()).or_default();
+        let probe = doubts.probes.entry(kind.clone()).or_default();
         probe.under_way = false;
         probe.tries += u32::from(error.class != ErrorClass::StaleConnection);
         let waiting = std::mem::take(&mut probe.waiting);
         if probe.tries >= self.plan.attempts_max {
-            survey.probes.remove(&kind);
+            doubts.probes.remove(&kind);
             self.remember_probe(
                 (host, directory),
                 url,
@@ -164,7 +217,7 @@ impl<P: Policy> Asker<P> {
         Ok(())
     }
 
-    fn remember_probe(
+    pub(crate) fn remember_probe(
         &mut self,
         (host, directory): (HostId, &str),
         url: &Url,
@@ -176,8 +229,8 @@ impl<P: Policy> Asker<P> {
             bytes: &save(now_s, &sibling),
         };
         self.ledger.tell(self.now, &entry);
-        if let Some(survey) = &mut self.survey {
-            let evidence = survey.hosts.entry(host).or_default();
+        if let Some(doubts) = &mut self.doubts {
+            let evidence = doubts.hosts.entry(host).or_default();
             evidence.add_probe(directory, sibling, now_s);
         }
     }
@@ -186,7 +239,7 @@ impl<P: Policy> Asker<P> {
 /// The kind of the note of a directory's probe.
 pub(crate) fn note_kind(url: &Url, directory: &str) -> String {
     let origin = turnstone_fetch::urls::origin_of(url);
-    format!("probe {origin}{directory}")
+    format!("{PROBE_NOTE}{origin}{directory}")
 }
 
 /// What is remembered of a probe: when, status, where it landed, title, fingerprint.

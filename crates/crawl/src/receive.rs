@@ -3,18 +3,22 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use turnstone_fetch::preferences::Sayings;
 use turnstone_fetch::urls::{canonical_key, host_of};
 use turnstone_fetch::wall::Wall;
 use turnstone_fetch::{ErrorClass, FetchError, Response, TruncationMark, Url, traps};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Tick, Visit};
+use turnstone_ledger::{WALLS_MIN, Walls};
 use turnstone_pagestore::{Entry, Facts, Key, Mood, NewPage, Settled};
 
 use crate::asker::{AskError, Asker};
+use crate::doubt::Came;
 use crate::errands::Errand;
 use crate::hand_out::{ROBOTS_BYTES_MAX, Slot};
 use crate::lent::Lent;
 use crate::mood;
 use crate::page::{self, By};
+use crate::twins::TWIN;
 use crate::verdict::{self, Answered, Judged};
 
 /// How long a host waits when this process may open no further file.
@@ -227,7 +231,8 @@ impl<P: Policy> Asker<P> {
         };
         // The page that waited is the next request: what the rules want holds for it already. When its
         // host was asked last is not known if they came from elsewhere.
-        let due = self.due(self.robots.crawl_delay(authority, now_s));
+        let wanted = self.robots.crawl_delay(authority, now_s);
+        let due = own.map_or_else(|| self.due(wanted), |own| self.due_at(own, wanted));
         match (own, asked) {
             (Some(own), Some((host, _, sent))) if own == host => self.rest_since(host, sent, due),
             (Some(own), _) if due > self.plan.politeness.delay_ms => {
@@ -305,14 +310,20 @@ impl<P: Policy> Asker<P> {
             retry_after: answer.retry_after,
             took,
         });
+        let mut facts = std::mem::take(&mut answer.facts);
+        let mood = self.at_wall(host, &facts, mood);
+        facts.mood = Some(mood.kind());
         self.rest(host, mood);
         self.heard(host, mood.kind(), &format!("answers {}", answer.status));
-        let mut facts = std::mem::take(&mut answer.facts);
         let mut verdict = verdict;
-        if facts.class.starts_with(Wall::CLASS) {
+        let blocked = facts.class.starts_with(Wall::CLASS);
+        if blocked || facts.class == page::RESERVED {
             verdict = verdict::behind_wall(verdict);
         } else if verdict != Judged::Fetched || facts.class.is_empty() {
             facts.class = class;
+        }
+        if matches!(verdict, Judged::Fetched | Judged::NotModified) {
+            self.add_sayings(&url, &mut facts);
         }
         facts.detail = match (detail.is_empty(), facts.detail.is_empty()) {
             (true, _) => facts.detail,
@@ -320,9 +331,16 @@ impl<P: Policy> Asker<P> {
             (false, false) => format!("{detail}; {}", facts.detail),
         };
         match verdict {
-            Judged::Fetched => self.fetched(page, facts, &answer.links),
+            judged @ (Judged::Fetched | Judged::Moved(_)) => {
+                let came = Came {
+                    url,
+                    judged,
+                    facts,
+                    links: answer.links,
+                };
+                self.look_twice(page, came, answer.soft)
+            }
             Judged::NotModified => self.not_modified(page, facts),
-            Judged::Moved(to) => self.moved(page, &url, &to, facts),
             Judged::Failed(fault) => {
                 self.settle(page, Settled::Failed(fault), &[], facts);
                 Ok(())
@@ -331,7 +349,20 @@ impl<P: Policy> Asker<P> {
         }
     }
 
-    fn fetched(
+    /// What the robots.txt in force says of how a page may be used stands beside what the page says itself.
+    fn add_sayings(&self, url: &Url, facts: &mut Facts) {
+        let now_s = self.now_s();
+        let rules = self
+            .robots
+            .sayings(&turnstone_fetch::urls::origin_of(url), url, now_s);
+        if !rules.is_empty() {
+            let mut all = Sayings::read(&facts.preferences);
+            all.extend(&rules);
+            facts.preferences = all.to_string();
+        }
+    }
+
+    pub(crate) fn fetched(
         &mut self,
         page: PageId,
         mut facts: Facts,
@@ -364,7 +395,7 @@ impl<P: Policy> Asker<P> {
         Ok(())
     }
 
-    fn moved(
+    pub(crate) fn moved(
         &mut self,
         page: PageId,
         from: &Url,
@@ -478,15 +509,31 @@ impl<P: Policy> Asker<P> {
 
     /// A page of a host came back: those that waited to learn whether one more may be stored are
     /// handed out again.
-    fn leave_quota(&mut self, host: HostId) -> Result<(), AskError> {
-        let Some(quota) = self.quotas.get_mut(&host) else {
-            return Ok(());
-        };
-        quota.open -= 1;
-        for page in std::mem::take(&mut quota.waiting) {
+    pub(crate) fn leave_quota(&mut self, host: HostId) -> Result<(), AskError> {
+        for page in self.quotas.closes(host) {
             self.give_back(page, "", String::new())?;
         }
         Ok(())
+    }
+
+    /// How an answer speaks of its host when it may be one more wall in a row: a host that lets nobody in is as
+    /// one that says it is too much.
+    pub(crate) fn at_wall(
+        &mut self,
+        host: HostId,
+        facts: &Facts,
+        mood: mood::Answer,
+    ) -> mood::Answer {
+        let in_a_row = self.ledger.walls().of(host) + 1;
+        if !Walls::is_before_host(&facts.class) || in_a_row < WALLS_MIN {
+            return mood;
+        }
+        let what = format!("{in_a_row} answers in a row were walls: {}", facts.detail);
+        self.silences.entry(host).or_default().what = what;
+        match mood {
+            mood::Answer::Good(_) => mood::Answer::Busy(None),
+            other => other,
+        }
     }
 
     /// Lets a host rest as its answer asks for.
@@ -513,7 +560,11 @@ impl<P: Policy> Asker<P> {
         let refusal = if outside || away {
             None
         } else {
-            self.judge(url)
+            let twin = match self.plan.pattern_trust {
+                Some(_) => self.twin_of(host, url, key),
+                None => None,
+            };
+            self.judge(url).or(twin.map(|twin| (TWIN, twin)))
         };
         let (class, detail) = refusal
             .as_ref()

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use turnstone_fetch::preferences::Sayings;
 use turnstone_fetch::robots::{Access, Next, Record, RefreshOptions};
 use turnstone_fetch::{FetchError, Limits, Response, Url};
 use turnstone_frontier::PageId;
@@ -120,6 +121,17 @@ impl Robots {
                 why: "robots.txt is to be asked for later".to_owned(),
                 until_s: entry.record.ask_at_s,
             },
+        }
+    }
+
+    /// What the robots.txt of a known authority says of how a page may be used.
+    pub(crate) fn sayings(&self, authority: &str, url: &Url, now_s: u64) -> Sayings {
+        let record = self.authorities.get(authority).map(|entry| &entry.record);
+        match record.map(|record| record.access(now_s, &self.options)) {
+            Some(Access::Rules { rules, .. }) => rules.sayings(url),
+            Some(Access::Open { .. } | Access::Closed { .. } | Access::Unknown) | None => {
+                Sayings::default()
+            }
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) const TOLD_MAX: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Silence {
     tries: u32,
-    what: String,
+    pub(crate) what: String,
 }
 
 /// A host that the crawl waits for.

@@ -109,7 +109,8 @@ impl AnswerReader {
             agent: "turnstone",
             obey_nofollow: true,
             lists: Lists::Ignored,
-            surveys: false,
+            judges: false,
+            respect: &[],
         };
         let payload = warc::Payload::new(&response.body);
         let (found, _) = read_response(&reading, url, (&response, payload), &mut facts);

@@ -10,15 +10,16 @@
 
 use std::collections::HashMap;
 
-use turnstone_fetch::soft404::{HostEvidence, PageFacts, SoftOptions, Verdict, judge};
+use turnstone_fetch::soft404::{PageFacts, Verdict, judge};
 use turnstone_fetch::{ErrorClass, FetchError, Method, Redirect, Url};
 use turnstone_frontier::{Change, Fault, HostId, Links as _, PageId, Policy, Visit};
 use turnstone_pagestore::{Facts, Settled};
 
 use crate::asker::{AskError, Asker};
+use crate::doubt::SOFT;
 use crate::hand_out::Job;
 use crate::page;
-use crate::probe::{Probe, note_kind};
+use crate::probe::note_kind;
 use crate::verdict;
 
 /// How long after a name was not found it is looked up again, to confirm.
@@ -26,17 +27,12 @@ const CONFIRM_MS: u64 = 60_000;
 /// Times a name must not be found before its host is gone.
 const NOT_FOUND_MIN: u32 = 2;
 
-/// What a survey remembers while it runs.
-#[derive(Debug)]
+/// What a survey remembers while it runs, beside its doubts.
+#[derive(Debug, Default)]
 pub(crate) struct Survey {
-    pub(crate) options: SoftOptions,
     /// Pages that need another request.
     pub(crate) needs: HashMap<PageId, Need>,
-    pub(crate) hosts: HashMap<HostId, HostEvidence>,
     not_found: HashMap<HostId, u32>,
-    /// By note: the probes that are under way, or were in vain.
-    pub(crate) probes: HashMap<String, Probe>,
-    tokens: u64,
 }
 
 /// What a page needs before it can be judged.
@@ -51,27 +47,6 @@ pub(crate) enum Need {
         url: Url,
         directory: String,
     },
-}
-
-impl Survey {
-    pub(crate) fn new(options: SoftOptions, token: u64) -> Self {
-        Self {
-            options,
-            needs: HashMap::new(),
-            hosts: HashMap::new(),
-            not_found: HashMap::new(),
-            probes: HashMap::new(),
-            tokens: token,
-        }
-    }
-
-    fn token(&mut self) -> u64 {
-        self.tokens = self
-            .tokens
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        self.tokens
-    }
 }
 
 impl<P: Policy> Asker<P> {
@@ -105,6 +80,13 @@ impl<P: Policy> Asker<P> {
                 directory,
             }) => {
                 if self.knows_sibling(host, &sibling, &directory)? {
+                    self.visit(host, Visit::Spared);
+                    return self.weigh(page, host, *facts, has_body, Facts::default());
+                }
+                if !self.permits(&sibling) {
+                    let nothing = PageFacts::of_status(&sibling, &sibling, 0);
+                    let now_s = self.now_s();
+                    self.remember_probe((host, &directory), &sibling, nothing, now_s);
                     self.visit(host, Visit::Spared);
                     return self.weigh(page, host, *facts, has_body, Facts::default());
                 }
@@ -200,8 +182,8 @@ impl<P: Policy> Asker<P> {
                 return Ok(());
             }
         };
-        if let Some(survey) = &mut self.survey {
-            survey.hosts.entry(host).or_default().add_page(&seen);
+        if let Some(doubts) = &mut self.doubts {
+            doubts.hosts.entry(host).or_default().add_page(&seen);
         }
         self.weigh(page, host, seen, !head, facts)
     }
@@ -216,17 +198,17 @@ impl<P: Policy> Asker<P> {
         facts: Facts,
     ) -> Result<(), AskError> {
         let now_s = self.now_s();
-        let Some(survey) = &mut self.survey else {
+        let (Some(survey), Some(doubts)) = (&mut self.survey, &mut self.doubts) else {
             unreachable!("only a survey weighs");
         };
-        let token = survey.token();
-        let evidence = survey.hosts.entry(host).or_default();
-        let verdict = judge(&seen, evidence, now_s, token, &survey.options);
+        let token = doubts.token();
+        let evidence = doubts.hosts.entry(host).or_default();
+        let verdict = judge(&seen, evidence, now_s, token, &doubts.options);
         // A head says nothing about text: where the server answers 200 to anything, only the body
         // can tell.
         let redirected = seen.is_redirected();
         let probed =
-            |directory: &str| evidence.probe(directory, now_s, survey.options.probe_age_max_s);
+            |directory: &str| evidence.probe(directory, now_s, doubts.options.probe_age_max_s);
         let directory = turnstone_fetch::soft404::directory_of(&seen.requested);
         let liar = probed(&directory).is_some_and(|sibling| !sibling.is_hard_gone());
         if liar && !has_body && !redirected {
@@ -273,7 +255,7 @@ impl<P: Policy> Asker<P> {
         facts.status = seen.status;
         facts.wall_ms = self.wall_ms;
         if !alive {
-            facts.class = "soft-404".into();
+            facts.class = SOFT.into();
             self.settle(page, Settled::Failed(Fault::Gone), &[], facts);
             return Ok(());
         }
@@ -331,7 +313,7 @@ impl<P: Policy> Asker<P> {
 /// The class of a page that a survey found alive.
 pub const ALIVE: &str = "alive";
 
-fn words(evidence: &[turnstone_fetch::soft404::Evidence]) -> String {
+pub(crate) fn words(evidence: &[turnstone_fetch::soft404::Evidence]) -> String {
     let words: Vec<String> = evidence.iter().map(ToString::to_string).collect();
     words.join("; ")
 }

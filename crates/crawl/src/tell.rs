@@ -15,6 +15,10 @@ impl<P: Policy> Asker<P> {
         facts: Facts,
     ) {
         self.ledger.settle(self.now, page, settled, links, facts);
+        if !self.quotas.is_empty() {
+            let host = self.ledger.index().host(page);
+            self.quotas.count(host, self.ledger.index());
+        }
     }
 
     /// A page says that another changed since our copy of it was made.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use turnstone_fetch::preferences::Sayings;
 use turnstone_fetch::{ErrorClass, FetchError, Redirect, Truncation, TruncationMark, Url};
 use turnstone_frontier::{Change, Fault};
 use turnstone_pagestore::Facts;
@@ -161,6 +162,10 @@ pub fn still_current(facts: &mut Facts, copy: Facts) {
     facts.words = copy.words;
     facts.title = copy.title;
     facts.digest = copy.digest;
+    // What the rules said then is not what they say now; what the page said is.
+    let mut said = Sayings::read(&facts.preferences);
+    said.extend(&Sayings::read(&copy.preferences).without_rules());
+    facts.preferences = said.to_string();
     if facts.etag.is_empty() && facts.last_modified.is_empty() {
         facts.etag = copy.etag;
         facts.last_modified = copy.last_modified;

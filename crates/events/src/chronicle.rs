@@ -25,6 +25,8 @@
 //!
 //! Cost: O(links) an outcome, and [`PAGE_BYTES`] a known page.
 
+use std::collections::BTreeSet;
+
 use turnstone_frontier::{Change, Fault, HostId, PageId, Tick};
 use turnstone_pagestore::{Entry, Outcome, Position, Settled};
 
@@ -131,6 +133,8 @@ pub struct Chronicle {
     question: String,
     /// Whether pages that a survey found as they were are told of.
     tells_alive: bool,
+    /// Pages that were forgotten on request.
+    forgotten: BTreeSet<PageId>,
 }
 
 impl Chronicle {
@@ -140,6 +144,13 @@ impl Chronicle {
             tells_alive: true,
             ..Self::default()
         }
+    }
+
+    /// A fold that tells nothing of these pages.
+    #[must_use]
+    pub fn without(mut self, forgotten: BTreeSet<PageId>) -> Self {
+        self.forgotten = forgotten;
+        self
     }
 
     /// Takes in one entry; says whether it is an event.
@@ -170,7 +181,8 @@ impl Chronicle {
             }
             Entry::Outcome(outcome) => {
                 self.explain(outcome);
-                return self.settled(tick, outcome);
+                let noted = self.settled(tick, outcome);
+                return noted.filter(|noted| !self.forgotten.contains(&noted.page));
             }
             _ => {}
         }

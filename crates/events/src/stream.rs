@@ -9,6 +9,7 @@
 //!
 //! Cost: opening reads the journal twice, once to find where it ends.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use turnstone_frontier::{Arm, PageId};
@@ -82,6 +83,7 @@ pub struct Stream {
     reader: Reader,
     name: String,
     pages: Chronicle,
+    forgotten: BTreeSet<PageId>,
     at: Position,
     durable: Position,
 }
@@ -99,7 +101,8 @@ impl Stream {
             path: store.directory().join("store/journal"),
             reader: store.reader(),
             name: format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
-            pages: Chronicle::default(),
+            pages: Chronicle::default().without(store.index().forgotten().clone()),
+            forgotten: store.index().forgotten().clone(),
             at: Position::FIRST,
             durable: Position::FIRST,
         }
@@ -108,7 +111,7 @@ impl Stream {
     /// Also tells of pages that a survey found as they were; to be said before the first pull.
     #[must_use]
     pub fn with_alive(mut self) -> Self {
-        self.pages = Chronicle::with_alive();
+        self.pages = Chronicle::with_alive().without(self.forgotten.clone());
         self
     }
 

@@ -43,6 +43,7 @@ mod limits;
 pub mod media;
 mod message;
 mod pool;
+pub mod preferences;
 mod proxy;
 mod redirect;
 mod retry_after;

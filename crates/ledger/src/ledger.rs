@@ -27,9 +27,10 @@ use crate::telling;
 use crate::terms::Terms;
 use crate::troubles::Troubles;
 use crate::view::View;
+use crate::walls::Walls;
 
 /// First bytes of a checkpoint: name and version.
-pub(crate) const MAGIC: [u8; 8] = *b"TSLEDGR1";
+pub(crate) const MAGIC: [u8; 8] = *b"TSLEDGR2";
 
 /// A crawl.
 #[derive(Debug)]
@@ -307,6 +308,11 @@ impl<P: Policy> Ledger<P> {
     /// The hosts that struggle.
     pub fn troubles(&self) -> &Troubles {
         &self.state.troubles
+    }
+
+    /// The hosts that let nobody in.
+    pub fn walls(&self) -> &Walls {
+        &self.state.walls
     }
 
     /// The first host that was met at an address, 4 bytes or 16.

@@ -35,6 +35,7 @@ pub mod telling;
 mod terms;
 mod troubles;
 mod view;
+mod walls;
 
 pub use budgets::{Allowance, Budget, Spent, Stop, Until};
 pub use crossings::Crossings;
@@ -52,3 +53,4 @@ pub use state::State;
 pub use terms::{DISCOVER, IMPORT, Past, Terms};
 pub use troubles::Troubles;
 pub use view::View;
+pub use walls::{WALLS_MIN, Walls};

@@ -29,6 +29,7 @@ use crate::spending::Spending;
 use crate::terms::{Past, Terms};
 use crate::troubles::Troubles;
 use crate::view::{View, Viewed};
+use crate::walls::Walls;
 
 /// The question that proves what is stored.
 const CRAWL: &str = "crawl";
@@ -54,6 +55,7 @@ pub struct State<P> {
     pub(crate) view: View,
     pub(crate) patterns: Patterns,
     pub(crate) troubles: Troubles,
+    pub(crate) walls: Walls,
     pub(crate) spending: Spending,
     /// By address: the first host that was met there.
     pub(crate) addresses: BTreeMap<Vec<u8>, HostId>,
@@ -78,6 +80,7 @@ impl<P: Policy> State<P> {
             view,
             patterns: Patterns::default(),
             troubles: Troubles::default(),
+            walls: Walls::default(),
             spending: Spending::default(),
             addresses: BTreeMap::new(),
             delay_ms: Politeness::default().delay_ms,
@@ -281,6 +284,9 @@ impl<P: Policy> State<P> {
         if facts.requests > 0 && !facts.again {
             self.count_pattern(store, terms, page, fetched && facts.novel);
         }
+        if facts.status != 0 && facts.requests > 0 {
+            self.walls.told(host, &facts.class);
+        }
         let mut first = false;
         // A stored page that the scope leaves out does not exist for the policy, as in a crawl.
         if fetched
@@ -388,6 +394,7 @@ impl<P: Policy> State<P> {
         self.view.save(out)?;
         self.patterns.save(out)?;
         self.troubles.save(out)?;
+        self.walls.save(out)?;
         self.spending.save(out)?;
         self.addresses.save(out)?;
         self.delay_ms.save(out)?;
@@ -404,6 +411,7 @@ impl<P: Policy> State<P> {
             view: Restore::restore(from)?,
             patterns: Restore::restore(from)?,
             troubles: Restore::restore(from)?,
+            walls: Restore::restore(from)?,
             spending: Restore::restore(from)?,
             addresses: Restore::restore(from)?,
             delay_ms: Restore::restore(from)?,

@@ -14,9 +14,28 @@ use crate::outcome::Settled;
 use crate::store::Store;
 
 impl Store {
+    /// What is known of the copy of a page in the store.
+    pub fn copy(&self, page: PageId) -> Result<Option<Facts>, StoreError> {
+        if self.index().is_forgotten(page) {
+            return Ok(None);
+        }
+        let mut at = self.index().outcome_at(page);
+        while let Some(here) = at {
+            let outcome = self.outcome_at(here)?;
+            if let Settled::Fetched(_) = outcome.settled {
+                return Ok(Some(outcome.facts));
+            }
+            at = Some(outcome.before).filter(|before| *before != Position(0));
+        }
+        Ok(None)
+    }
+
     /// Every fetch of a page that brought a copy or said that the last one is current, oldest first.
     pub fn copies(&self, page: PageId) -> Result<Vec<Facts>, StoreError> {
         let mut copies = Vec::new();
+        if self.index().is_forgotten(page) {
+            return Ok(copies);
+        }
         let mut at = self.index().outcome_at(page);
         while let Some(here) = at {
             let outcome = self.outcome_at(here)?;

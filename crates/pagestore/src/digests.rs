@@ -5,7 +5,7 @@
 //!
 //! Cost: about 50 bytes for each distinct body.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use turnstone_frontier::PageId;
@@ -38,6 +38,11 @@ impl Digests {
     /// The body is durably stored by this capture.
     pub fn insert(&self, digest: [u8; 20], first: FirstCapture) {
         self.lock().entry(digest).or_insert(first);
+    }
+
+    /// The captures of these pages are no more.
+    pub(crate) fn forget(&self, pages: &BTreeSet<PageId>) {
+        self.lock().retain(|_, first| !pages.contains(&first.page));
     }
 
     /// How many distinct bodies are stored.

@@ -78,6 +78,8 @@ pub struct Facts {
     pub again: bool,
     /// A list or an index of an old crawl names the page; nobody here read its body.
     pub hearsay: bool,
+    /// What its publisher said, when it was fetched, of how it may be used: a line for each saying.
+    pub preferences: String,
     /// When another crawler wants to be lent the page again, in seconds of 1970; 0 for never, nothing where
     /// nobody said.
     pub due_s: Option<u64>,
@@ -184,6 +186,7 @@ impl Facts {
         fields.number(23, self.unseen_links);
         fields.number(24, u64::from(self.hearsay));
         fields.number(25, u64::from(self.again));
+        fields.bytes(26, self.preferences.as_bytes());
         fields.number(30, self.due_s.map_or(0, |due_s| due_s.saturating_add(1)));
         fields.bytes(31, &self.metadata);
         out.put_number(fields.present);
@@ -245,6 +248,7 @@ impl Facts {
                 23 => facts.unseen_links = cursor.number()?,
                 24 => facts.hearsay = cursor.number()? != 0,
                 25 => facts.again = cursor.number()? != 0,
+                26 => facts.preferences = cursor.text()?.to_owned(),
                 30 => facts.due_s = cursor.number()?.checked_sub(1),
                 31 => facts.metadata = cursor.bytes()?.to_owned(),
                 _ => return Err(Malformed("a field that this version does not know")),

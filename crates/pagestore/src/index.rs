@@ -15,6 +15,7 @@ use turnstone_frontier::{Fault, HostId, PageId, Tick};
 
 use crate::entry::{Entry, Hint};
 use crate::facts::Archived;
+use crate::forget::{FORGET_NOTE, Forgotten};
 use crate::journal::Position;
 use crate::keys::{Key, KeyTable};
 use crate::outcome::Settled;
@@ -120,6 +121,7 @@ pub struct Index {
     stored_outside: u64,
     copied: u64,
     capture: Option<Archived>,
+    forgotten: BTreeSet<PageId>,
     sessions: Vec<Session>,
     latest: Tick,
     tally: Tally,
@@ -206,7 +208,7 @@ impl Index {
                 first = !self.slots[outcome.page.index()].has(STORED);
                 self.settle(outcome.page, outcome.settled, outcome.facts.hearsay);
                 self.slots[outcome.page.index()].outcome_at = at;
-                self.capture = outcome.facts.capture.or(self.capture);
+                self.archived(outcome.facts.capture);
                 if let (Settled::Fetched(_), false) = (outcome.settled, outcome.facts.hearsay) {
                     self.texts.insert(outcome.facts.text_hash);
                 }
@@ -219,8 +221,10 @@ impl Index {
             }
             Entry::Note { kind, bytes } => {
                 self.notes.insert((*kind).into(), at);
-                if *kind == SEED_NOTE {
-                    self.name_seed(bytes);
+                match *kind {
+                    SEED_NOTE => self.name_seed(bytes),
+                    FORGET_NOTE => self.forget(bytes),
+                    _ => {}
                 }
             }
             Entry::Plan {
@@ -280,6 +284,41 @@ impl Index {
             self.seeds.push(page);
             self.late_seeds.insert(page);
             self.slots[page.index()].depth = 0;
+        }
+    }
+
+    /// Pages are forgotten: as if they had never been fetched, and never to be.
+    fn forget(&mut self, bytes: &[u8]) {
+        let pages = Forgotten::read(bytes).map_or(Vec::new(), |note| note.pages);
+        for page in pages {
+            if page.index() >= self.slots.len() || !self.forgotten.insert(page) {
+                continue;
+            }
+            let slot = &mut self.slots[page.index()];
+            if slot.has(STORED) {
+                self.stored -= 1;
+                self.stored_outside -= u64::from(slot.has(OUTSIDE));
+            }
+            self.copied -= u64::from(slot.has(COPIED));
+            slot.marks &= !(STORED | COPIED);
+            let state = match slot.has(OUTSIDE) {
+                true => PageState::Outside,
+                false => PageState::Refused,
+            };
+            self.set_state(page, state);
+        }
+    }
+
+    /// How far the archive reaches. A page may be settled after others whose captures came later.
+    fn archived(&mut self, capture: Option<Archived>) {
+        let end = |at: &Archived| (at.file, at.file_end);
+        if let Some(capture) = capture
+            && self
+                .capture
+                .as_ref()
+                .is_none_or(|last| end(last) <= end(&capture))
+        {
+            self.capture = Some(capture);
         }
     }
 
@@ -528,6 +567,16 @@ impl Index {
     /// The latest moment at which a page is said to have changed, in seconds of 1970.
     pub fn hint(&self, page: PageId) -> Option<u64> {
         self.hints.get(&page).copied()
+    }
+
+    /// Pages that were forgotten on request.
+    pub fn forgotten(&self) -> &BTreeSet<PageId> {
+        &self.forgotten
+    }
+
+    /// Whether a page was forgotten on request.
+    pub fn is_forgotten(&self, page: PageId) -> bool {
+        self.forgotten.contains(&page)
     }
 
     /// The last capture that was acknowledged: where the WARC files and the index end.

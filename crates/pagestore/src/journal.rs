@@ -255,6 +255,19 @@ impl Journal {
         Ok(torn)
     }
 
+    /// Writes a whole entry over one that is as long.
+    pub(crate) fn overwrite(&self, at: Position, framed: &[u8]) -> Result<(), StoreError> {
+        let mut done = 0;
+        while done < framed.len() {
+            let written = self.disk.write_at(&framed[done..], at.0 + done as u64);
+            match written.map_err(StoreError::io(&self.path))? {
+                0 => return Err(StoreError::io(&self.path)(io::ErrorKind::WriteZero.into())),
+                more => done += more,
+            }
+        }
+        Ok(())
+    }
+
     /// Cuts the file, whatever stands there.
     pub(crate) fn shorten(&mut self, at: Position) -> Result<(), StoreError> {
         let cut = self.disk.cut(at.0).and_then(|()| self.disk.sync());

@@ -81,6 +81,7 @@ impl Store {
         let mut scan = self.scan(self.durable_until()?);
         while let Some((at, _, entry)) = scan.next()? {
             if let Entry::Outcome(outcome) = entry
+                && !self.index().is_forgotten(outcome.page)
                 && let Some(capture) = outcome.facts.capture
                 && !(capture.index_end <= index_bytes && is_whole(folder, archive, capture))
             {

@@ -191,6 +191,9 @@ impl Store {
             }
             index.fold(at, tick, &entry);
         }
+        if !index.forgotten().is_empty() {
+            seen.forget(index.forgotten());
+        }
         index.set_keys(gatherer.finish());
         let end = scan.end()?;
         let torn_bytes = if lock.is_some() {
@@ -430,19 +433,6 @@ impl Store {
     pub fn outcome(&self, page: PageId) -> Result<Option<Outcome<'static>>, StoreError> {
         let at = self.index.outcome_at(page);
         at.map(|at| self.outcome_at(at)).transpose()
-    }
-
-    /// What is known of the copy of a page in the store.
-    pub fn copy(&self, page: PageId) -> Result<Option<Facts>, StoreError> {
-        let mut at = self.index.outcome_at(page);
-        while let Some(here) = at {
-            let outcome = self.outcome_at(here)?;
-            if let Settled::Fetched(_) = outcome.settled {
-                return Ok(Some(outcome.facts));
-            }
-            at = Some(outcome.before).filter(|before| *before != Position(0));
-        }
-        Ok(None)
     }
 
     /// The outcome at a position, without its links.

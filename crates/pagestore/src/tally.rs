@@ -10,6 +10,9 @@ use crate::outcome::{Outcome, Settled};
 /// The most classes that are counted apart; strangers do not choose classes, but limits are cheap.
 const CLASSES_MAX: usize = 256;
 
+/// What the kind of the note begins with that keeps the answer of a random sibling.
+pub const PROBE_NOTE: &str = "probe ";
+
 /// What a crawl has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -31,6 +34,8 @@ pub struct Tally {
     pub statuses: [u64; 6],
     /// Settled pages by class, in the order of the alphabet.
     pub classes: BTreeMap<String, u64>,
+    /// Random siblings that were asked for, to see what a server says of pages that are not there.
+    pub probes: u64,
     /// Pages known that are out of scope.
     pub outside_pages: u64,
     /// By host.
@@ -72,6 +77,7 @@ impl Tally {
         for (class, count) in &other.classes {
             *self.classes.entry(class.clone()).or_default() += count;
         }
+        self.probes += other.probes;
         self.outside_pages += other.outside_pages;
         self.hosts.extend_from_slice(&other.hosts);
         self.visits_open += other.visits_open;
@@ -110,6 +116,7 @@ impl Tally {
                 self.robots_requests += u64::from(*requests);
                 self.body_bytes += body_bytes;
             }
+            Entry::Note { kind, .. } if kind.starts_with(PROBE_NOTE) => self.probes += 1,
             _ => {}
         }
     }

@@ -18,7 +18,7 @@ use turnstone_urls::surt;
 
 use crate::column::{Cell, Column, Kind, Sink};
 use crate::host_parts::HostParts;
-use crate::{Numbered, TableError};
+use crate::{Keep, Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -67,27 +67,37 @@ pub(crate) const COLUMNS: &[Column] = &[
     ("milliseconds", Kind::Long),
     ("chance", Kind::Real),
     ("imported", Kind::Flag),
+    ("preferences", Kind::Text),
 ];
 
 /// Hosts whose parts are remembered; then all are forgotten.
 const HOSTS_MAX: usize = 1 << 16;
 
-pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
+pub(crate) fn rows(
+    crawl: &Numbered,
+    keep: Keep<'_>,
+    sink: &mut impl Sink,
+) -> Result<u64, TableError> {
     let mut count = 0;
     for shard in 0..crawl.stores().len() {
-        count += store_rows(crawl, shard, sink)?;
+        count += store_rows((crawl, shard), keep, sink)?;
     }
     Ok(count)
 }
 
 /// The rows of one journal.
-fn store_rows(crawl: &Numbered, shard: usize, sink: &mut impl Sink) -> Result<u64, TableError> {
+fn store_rows(
+    (crawl, shard): (&Numbered, usize),
+    keep: Keep<'_>,
+    sink: &mut impl Sink,
+) -> Result<u64, TableError> {
     let store = &crawl.stores()[shard];
     let [a, b, c, d, ..] = store.namespace();
     let mut rows = Rows {
         numbered: (crawl, shard),
         store,
         sink,
+        keep,
         hosts: HashMap::new(),
         files: store.archive(),
         crawl: format!("{a:02x}{b:02x}{c:02x}{d:02x}"),
@@ -101,6 +111,7 @@ struct Rows<'a, S> {
     numbered: (&'a Numbered, usize),
     store: &'a Store,
     sink: &'a mut S,
+    keep: Keep<'a>,
     hosts: HashMap<(HostId, String), HostParts>,
     files: warc::Settings,
     crawl: String,
@@ -110,7 +121,11 @@ struct Rows<'a, S> {
 impl<S: Sink> Fold<TableError> for Rows<'_, S> {
     fn see(&mut self, _: Written, entry: &Entry<'_>) -> Result<(), TableError> {
         match entry {
-            Entry::Outcome(outcome) if outcome.facts.status > 0 => {
+            Entry::Outcome(outcome)
+                if outcome.facts.status > 0
+                    && !self.store.index().is_forgotten(outcome.page)
+                    && (self.keep)(&outcome.facts.preferences) =>
+            {
                 self.count += 1;
                 self.add(outcome.page, outcome.settled, &outcome.facts)
             }
@@ -187,6 +202,7 @@ impl<S: Sink> Rows<'_, S> {
             Cell::number(facts.milliseconds.into()).when(asked),
             Cell::Real(Chance::from_units(facts.chance).number()).when(asked),
             Cell::Flag(!asked),
+            Cell::text(&facts.preferences),
         ])
     }
 }

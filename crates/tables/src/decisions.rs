@@ -119,6 +119,10 @@ impl<S: Sink> Fold<TableError> for Decisions<'_, S> {
                 self.round = None;
             }
             Entry::Round { round, .. } => self.round = Some(*round),
+            Entry::HandOut { page }
+                if self.numbered.0.stores()[self.numbered.1]
+                    .index()
+                    .is_forgotten(*page) => {}
             Entry::HandOut { page } => {
                 self.open.insert(*page, self.count);
                 self.waiting.push_back(Decision {

@@ -77,6 +77,9 @@ impl Form {
     }
 }
 
+/// Whether a row is written, by what its publisher said of how the page may be used.
+pub type Keep<'a> = &'a dyn Fn(&str) -> bool;
+
 /// The tables of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
@@ -136,11 +139,31 @@ impl Table {
         form: Form,
         out: &mut (dyn Write + Send),
     ) -> Result<u64, TableError> {
+        self.write_where(directory, form, &|_| true, out)
+    }
+
+    /// Whether rows can be chosen by what publishers said.
+    pub fn has_preferences(self) -> bool {
+        matches!(self, Self::Pages | Self::Captures)
+    }
+
+    /// Writes the rows whose publishers said what `keep` lets through; other tables than
+    /// [`Table::has_preferences`] names are written whole.
+    pub fn write_where(
+        self,
+        directory: &Path,
+        form: Form,
+        keep: Keep<'_>,
+        out: &mut (dyn Write + Send),
+    ) -> Result<u64, TableError> {
         let columns = self.columns();
         match form {
-            Form::Parquet => self.rows(directory, ParquetFile::begin(self.name(), columns, out)?),
-            Form::JsonLines => self.rows(directory, JsonLines::new(columns, out)),
-            Form::Csv => self.rows(directory, Csv::begin(columns, out)?),
+            Form::Parquet => {
+                let file = ParquetFile::begin(self.name(), columns, out)?;
+                self.rows(directory, keep, file)
+            }
+            Form::JsonLines => self.rows(directory, keep, JsonLines::new(columns, out)),
+            Form::Csv => self.rows(directory, keep, Csv::begin(columns, out)?),
         }
     }
 
@@ -148,11 +171,12 @@ impl Table {
     pub fn write_parts<W: Write + Send>(
         self,
         directory: &Path,
+        keep: Keep<'_>,
         outs: Vec<W>,
     ) -> Result<u64, TableError> {
         let columns = self.columns();
         let parts = Parts::begin((self.name(), columns), self.host_column(), outs)?;
-        self.rows(directory, parts)
+        self.rows(directory, keep, parts)
     }
 
     /// The column that has the host of a row.
@@ -170,15 +194,20 @@ impl Table {
         directory: &Path,
         row: impl FnMut(&[Cell<'_>]) -> Result<(), TableError>,
     ) -> Result<u64, TableError> {
-        self.rows(directory, column::Each(row))
+        self.rows(directory, &|_| true, column::Each(row))
     }
 
-    fn rows(self, directory: &Path, mut sink: impl Sink) -> Result<u64, TableError> {
+    fn rows(
+        self,
+        directory: &Path,
+        keep: Keep<'_>,
+        mut sink: impl Sink,
+    ) -> Result<u64, TableError> {
         let count = match self {
-            Self::Pages => pages::rows(&Numbered::look(directory)?, &mut sink),
+            Self::Pages => pages::rows(&Numbered::look(directory)?, keep, &mut sink),
             Self::Links => links::rows(&Numbered::look(directory)?, &mut sink),
             Self::Events => events::rows(directory, &mut sink),
-            Self::Captures => captures::rows(&Numbered::look(directory)?, &mut sink),
+            Self::Captures => captures::rows(&Numbered::look(directory)?, keep, &mut sink),
             Self::Decisions => decisions::rows(&Numbered::look(directory)?, &mut sink),
             Self::Text => texts::rows(&Numbered::look(directory)?, &mut sink),
         }?;

@@ -7,7 +7,7 @@ use turnstone_lab::crawled;
 use turnstone_pagestore::{Facts, Settled, Store, warc};
 
 use crate::column::{Cell, Column, Kind, Sink};
-use crate::{Numbered, TableError};
+use crate::{Keep, Numbered, TableError};
 
 /// The columns, in order.
 pub(crate) const COLUMNS: &[Column] = &[
@@ -43,14 +43,23 @@ pub(crate) const COLUMNS: &[Column] = &[
     ("warc_offset", Kind::Long),
     ("warc_length", Kind::Long),
     ("chance", Kind::Real),
+    ("preferences", Kind::Text),
 ];
 
-pub(crate) fn rows(crawl: &Numbered, sink: &mut impl Sink) -> Result<u64, TableError> {
+pub(crate) fn rows(
+    crawl: &Numbered,
+    keep: Keep<'_>,
+    sink: &mut impl Sink,
+) -> Result<u64, TableError> {
     let files: Vec<warc::Settings> = crawl.stores().iter().map(Store::archive).collect();
     let mut links = Vec::new();
     let mut count = 0;
     for (shard, page) in crawl.pages() {
         let store = &crawl.stores()[shard];
+        let outcome = store.outcome(page)?;
+        if !outcome.is_none_or(|outcome| keep(&outcome.facts.preferences)) {
+            continue;
+        }
         crawled::links_of(store, page, &mut links)?;
         links.retain(|link| !store.index().is_outside(*link));
         row((crawl, shard), page, (links.len(), &files[shard]), sink)?;
@@ -124,5 +133,6 @@ fn row(
         place(capture.map(|at| at.offset)),
         place(capture.map(|at| at.length)),
         Cell::Real(Chance::from_units(facts.chance).number()).when(asked),
+        Cell::text(&facts.preferences),
     ])
 }

@@ -85,6 +85,11 @@ impl Copies {
         ignored: Ignored,
         (url, page): (Url, PageId),
     ) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            !store.index().is_forgotten(page),
+            "{}: forgotten on request; nothing of it is kept (`turnstone why` tells more)",
+            shown(url.as_str())
+        );
         let all = store.copies(page)?;
         anyhow::ensure!(
             !all.is_empty(),

@@ -15,6 +15,7 @@ mod directory;
 mod discover;
 mod events;
 mod export;
+mod forget;
 mod generate;
 mod ignore;
 mod import;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Check(Box<check::Check>),
     /// Tell what belongs to a crawl, or change it: rules are added to those there are
     Scope(scope::Scope),
+    /// Take pages out of a crawl for good, bodies and all, and never ask for them again
+    Forget(forget::Forget),
     /// Tell where a crawl stands, while it runs or after
     Status(status::Status),
     /// Compute again what a crawl has proven and certified, from its journal alone
@@ -135,6 +138,7 @@ impl Command {
             Self::Cluster(command) => command.run(output),
             Self::Check(command) => command.run(output),
             Self::Scope(command) => command.run(output),
+            Self::Forget(command) => command.run(output),
             Self::Status(command) => command.run(output),
             Self::Audit(command) => command.run(output),
             Self::Why(command) => command.run(output),

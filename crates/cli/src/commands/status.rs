@@ -9,6 +9,7 @@ use turnstone_lab::number::{duration, whole};
 use turnstone_ledger::{SliceNote, Stop};
 use turnstone_pagestore::PageState;
 
+use crate::commands::crawl::spent::Spent;
 use crate::commands::crawl::summary::{self, Proven};
 use crate::commands::crawl::verdict::because;
 use crate::commands::directory::{Directory, Standing};
@@ -46,6 +47,8 @@ struct Moment {
     sentence: String,
     /// The same with dead links counted, where nobody works on it.
     with_dead: Option<Coverage>,
+    /// What was spent of each limit.
+    limits: Vec<Spent>,
     /// The slice that runs, or ran last, where the store is kept current; and the one before.
     slices: [Option<Value>; 2],
 }
@@ -80,7 +83,10 @@ impl Moment {
                 .map_or_else(|| note(SliceNote::KIND), |slice| Ok(Some(slice)))?,
             note(SliceNote::PAST)?,
         ];
+        let limits = &directory.plan.limits;
+        let limits = Spent::of(limits, whole.shards.iter().map(|shard| &shard.store));
         Ok(Self {
+            limits,
             standing: whole.standing()?,
             sentence: whole.sentence(coverage)?,
             with_dead,
@@ -121,6 +127,7 @@ impl Moment {
             "sessions": sessions.len(),
             "started": sessions.first().map(|first| utc(first.wall_ms)),
             "last_change": utc(self.whole.latest_ms()),
+            "limits": self.limits.iter().map(Spent::json).collect::<Vec<_>>(),
             "live": self.live,
             "slice": self.slices[0],
             "slice_before": self.slices[1],
@@ -189,6 +196,8 @@ impl Moment {
         if let Some(listed) = summary::listed(self.whole.listed_counts()) {
             facts.push(("sitemaps", listed));
         }
+        facts.extend(summary::soft(tally));
+        facts.extend(self.limits.iter().map(|limit| ("limit", limit.line())));
         let asked = &self.whole.first().asked;
         facts.push(("policy", format!("{} (for {})", asked.spec, asked.name())));
         facts.push(("sessions", self.sessions()));

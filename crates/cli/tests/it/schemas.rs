@@ -129,6 +129,9 @@ const COMMANDS: &[&str] = &[
     "why c ORIGIN/a",
     "why c ORIGIN/gone",
     "why c ORIGIN/nobody-knows-it",
+    "forget c ORIGIN/gone --dry-run",
+    "forget c ORIGIN/gone",
+    "why c ORIGIN/gone",
     "info nowhere",
 ];
 

@@ -109,6 +109,8 @@ struct FactsLine {
     again: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     hearsay: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    preferences: String,
     #[serde(skip)]
     due_s: Option<u64>,
     #[serde(skip)]

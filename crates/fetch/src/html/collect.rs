@@ -20,6 +20,7 @@ use super::raw_links::{RawLinks, Written};
 use super::refresh::parse_refresh;
 use super::srcset::parse_srcset;
 use super::tag::{Attributes, Tag};
+use crate::preferences::Sayings;
 use crate::robots::tags::PageWishes;
 
 /// How many nested SVG and MathML islands are told apart.
@@ -54,6 +55,7 @@ pub(super) struct Collector {
     pub(super) text_cut: bool,
     pub(super) words: WordStream,
     pub(super) wishes: PageWishes,
+    pub(super) sayings: Sayings,
     pub(super) password_field: bool,
     mode: Mode,
     islands: Vec<Island>,
@@ -75,6 +77,7 @@ impl Collector {
             text_cut: false,
             words: WordStream::default(),
             wishes: PageWishes::default(),
+            sayings: Sayings::default(),
             password_field: false,
             mode: Mode::Markup,
             islands: Vec::new(),
@@ -228,6 +231,7 @@ impl Collector {
         let content = attributes.get("content").unwrap_or_default();
         if let Some(name) = attributes.get("name") {
             self.wishes.add_meta(&name, &content, &self.agent);
+            self.sayings.add_meta(&name, &content);
         }
         if attributes
             .get("http-equiv")

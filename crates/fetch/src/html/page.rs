@@ -11,6 +11,7 @@ use super::link::{Link, LinkKind, LinksWanted, Refresh};
 use super::resolve::{Ground, Resolved, base_url, resolve_all};
 use super::scan::{scan, scan_by_tokenizer};
 use crate::media;
+use crate::preferences::Sayings;
 use crate::robots::tags::PageWishes;
 use crate::urls::{UrlLimits, host_of};
 
@@ -103,6 +104,8 @@ pub struct Page {
     pub refresh: Option<Refresh>,
     /// What `<meta name=robots>` asks of us.
     pub wishes: PageWishes,
+    /// What `<meta>` elements say of how the page may be used.
+    pub sayings: Sayings,
     /// The page asks for a password.
     pub password_field: bool,
     /// What limits cut.
@@ -173,6 +176,7 @@ fn read_by(
         links,
         refresh,
         wishes: found.wishes,
+        sayings: found.sayings,
         password_field: found.password_field,
         cuts,
         ignored,

@@ -1,7 +1,7 @@
 //! The rules one robots.txt file has for one crawler.
 //!
 //! Reading keeps only the lines that matter to us: the rules and crawl-delay of the groups that
-//! name our product token (or of `*` when none does), every `Sitemap`, and `Content-Usage`. The
+//! name our product token (or of `*` when none does), every `Sitemap`, and what is said of how pages may be used. The
 //! kept lines are the whole state: saving them and reading them back gives the same rules.
 //!
 //! Rules are sorted most octets first, allow before disallow, so the first match decides. The
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::line::{cut, decode, lines, name_and_value};
 use super::pattern::{Pattern, normalise};
+use crate::preferences::Sayings;
 
 /// One line of a robots.txt file, safe to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,8 @@ pub struct Rules {
     crawl_delay: Option<(Duration, Line)>,
     sitemaps: Vec<Line>,
     content_usage: Vec<Line>,
+    /// `Content-Signal` and `License` lines.
+    sayings: Vec<Line>,
     named: bool,
     html: bool,
 }
@@ -133,9 +136,12 @@ impl Rules {
                 }
                 Field::Sitemap => out.sitemaps.push(line),
                 Field::ContentUsage => out.content_usage.push(line),
+                Field::ContentSignal | Field::License => out.sayings.push(line),
                 Field::Agent | Field::Unknown => {}
             }
         }
+        // As in the file, also where they were read apart.
+        out.sayings.sort_by_key(|line| line.number);
         out.rules
             .sort_by_key(|r| (std::cmp::Reverse(r.pattern.octets()), !r.allow));
         out.index();
@@ -159,6 +165,7 @@ impl Rules {
             .chain(delay)
             .chain(&self.sitemaps)
             .chain(&self.content_usage)
+            .chain(&self.sayings)
             .collect();
         all.sort_by_key(|line| line.number);
         all
@@ -265,6 +272,45 @@ impl Rules {
         self.content_usage.iter()
     }
 
+    /// What the file says of how a page may be used: of `Content-Usage` rules with paths the longest that
+    /// matches, several if they are as long; every `Content-Signal` of our group, every `License`.
+    pub fn sayings(&self, url: &url::Url) -> Sayings {
+        let path = match url.query() {
+            Some(query) => normalise(&format!("{}?{query}", url.path())),
+            None => normalise(url.path()),
+        };
+        let mut said = Sayings::default();
+        let mut best: Vec<(usize, &str)> = Vec::new();
+        for line in &self.content_usage {
+            let Some((_, value)) = name_and_value(&line.text) else {
+                continue;
+            };
+            let rule = value
+                .split_once(char::is_whitespace)
+                .map_or(value, |it| it.0);
+            let octets = match rule.starts_with('/').then(|| Pattern::new(rule)) {
+                None => 0,
+                Some(Some(pattern)) if pattern.matches(&path) => pattern.octets(),
+                Some(_) => continue,
+            };
+            if best.first().is_none_or(|(longest, _)| octets > *longest) {
+                best.clear();
+            }
+            if best.first().is_none_or(|(longest, _)| octets == *longest) {
+                best.push((octets, value));
+            }
+        }
+        for (_, value) in best {
+            said.add_rule("content-usage", value);
+        }
+        for line in &self.sayings {
+            if let Some((name, value)) = name_and_value(&line.text) {
+                said.add_rule(name, value);
+            }
+        }
+        said
+    }
+
     /// How many path rules concern us.
     pub fn rule_count(&self) -> usize {
         self.rules.len()
@@ -289,6 +335,8 @@ enum Field {
     CrawlDelay,
     Sitemap,
     ContentUsage,
+    ContentSignal,
+    License,
     Unknown,
 }
 
@@ -301,6 +349,8 @@ impl Field {
             ("crawl-delay", Field::CrawlDelay),
             ("sitemap", Field::Sitemap),
             ("content-usage", Field::ContentUsage),
+            ("content-signal", Field::ContentSignal),
+            ("license", Field::License),
         ];
         let found = known
             .iter()
@@ -337,7 +387,7 @@ fn select(bytes: &[u8], agent: &str) -> (Vec<Line>, bool) {
                     (in_ours, named) = (true, true);
                 }
             }
-            Field::Rule { .. } | Field::CrawlDelay | Field::ContentUsage => {
+            Field::Rule { .. } | Field::CrawlDelay | Field::ContentUsage | Field::ContentSignal => {
                 // Only path rules end a run of agent lines (RFC 9309 s2.2.1).
                 heading = heading && !matches!(field, Field::Rule { .. });
                 if in_ours {
@@ -346,11 +396,12 @@ fn select(bytes: &[u8], agent: &str) -> (Vec<Line>, bool) {
                 if in_anyones {
                     anyones.push(line());
                 }
-                if !seen_agent && field == Field::ContentUsage {
+                let says = matches!(field, Field::ContentUsage | Field::ContentSignal);
+                if !seen_agent && says {
                     global.push(line());
                 }
             }
-            Field::Sitemap => global.push(line()),
+            Field::Sitemap | Field::License => global.push(line()),
             Field::Unknown => {}
         }
     }

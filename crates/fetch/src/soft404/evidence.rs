@@ -7,12 +7,15 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::facts::{PageFacts, is_root};
+use crate::html::simhash_distance;
 use crate::urls::origin_of;
 
 /// Most directories whose probe is remembered.
 const PROBES_MAX: usize = 4096;
 /// Most redirect targets counted.
 const TARGETS_MAX: usize = 1024;
+/// Most probes that a page is held against before its own directory has one.
+const RESEMBLED_MAX: usize = 64;
 /// After this many directories that all told the truth, the host is believed.
 const TRUTHFUL_MIN: usize = 5;
 
@@ -58,6 +61,31 @@ impl HostEvidence {
     pub fn probe(&self, directory: &str, now_s: u64, age_max_s: u64) -> Option<&PageFacts> {
         let (at, facts) = self.probes.get(directory)?;
         (now_s.saturating_sub(*at) < age_max_s).then_some(facts)
+    }
+
+    /// Whether nothing was probed and nothing redirected yet.
+    pub fn is_empty(&self) -> bool {
+        self.probes.is_empty() && self.targets.is_empty()
+    }
+
+    /// How many directories were probed.
+    pub fn probe_count(&self) -> usize {
+        self.probes.len()
+    }
+
+    /// Whether a page is much like what another directory showed to a random name.
+    pub fn resembles(&self, page: &PageFacts, distance_max: u32) -> bool {
+        let (text, title) = (&page.fingerprint, &page.title);
+        let probes = self.probes.values().take(RESEMBLED_MAX);
+        probes
+            .filter(|(_, seen)| (200..300).contains(&seen.status))
+            .any(|(_, seen)| {
+                let other = &seen.fingerprint;
+                other.text_hash == text.text_hash
+                    || !title.is_empty()
+                        && seen.title == *title
+                        && simhash_distance(other.simhash, text.simhash) <= distance_max
+            })
     }
 
     /// Every probe so far, of five directories or more, got an honest 404.

@@ -110,7 +110,7 @@ impl PageFacts {
 }
 
 /// Whether a URL is the front page of its host.
-pub(super) fn is_root(url: &Url) -> bool {
+pub fn is_root(url: &Url) -> bool {
     url.path() == "/" && url.query().is_none()
 }
 

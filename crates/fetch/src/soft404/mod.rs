@@ -18,6 +18,6 @@ mod judge;
 mod phrases;
 
 pub use evidence::{HostEvidence, directory_of, probe_url};
-pub use facts::PageFacts;
+pub use facts::{PageFacts, is_root};
 pub use judge::{Evidence, SoftOptions, Verdict, judge};
 pub use phrases::says_not_found;

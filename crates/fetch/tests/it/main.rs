@@ -33,5 +33,6 @@ mod soft404;
 mod tls;
 mod turns;
 mod urls;
+mod verdicts;
 mod walls;
 mod who_asks;

@@ -104,7 +104,8 @@ impl<S: Borrow<Store>> SiteHistories<S> {
                 continue;
             };
             let fetched = matches!(outcome.settled, Settled::Fetched(_));
-            if !fetched || self.places[outcome.page.index()].is_some() {
+            let forgotten = self.store().index().is_forgotten(outcome.page);
+            if !fetched || forgotten || self.places[outcome.page.index()].is_some() {
                 continue;
             }
             let url = self.store().url(outcome.page)?;

@@ -148,7 +148,7 @@ fn kind_of(class: &str) -> Kind {
     const BLOCKED: [&str; 6] = [
         "http-401", "http-402", "http-403", "http-407", "http-429", "http-451",
     ];
-    const UNASKED: [&str; 5] = ["robots", "trap", "host-pages", "url", "scope"];
+    const UNASKED: [&str; 6] = ["robots", "trap", "host-pages", "limit", "url", "scope"];
     if class.starts_with("blocked-") || BLOCKED.contains(&class) {
         Kind::Blocked
     } else if UNASKED.contains(&class) {

@@ -27,7 +27,7 @@ use super::crawl::config::{
 };
 use super::crawl::{self, Order};
 use super::directory::{Directory, Standing};
-use super::live;
+use super::live::{self, IdentityOptions};
 use crate::exit::{Exit, Usage};
 use crate::files::write_whole;
 use crate::output::Output;
@@ -82,6 +82,14 @@ pub(crate) struct Check {
     /// Also ask private addresses: all, or only those in networks such as 10.0.0.0/8,127.0.0.1
     #[arg(long, value_name = "CIDR,…", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
     allow_private: Option<String>,
+    /// Also ask these ports of public addresses, beside 80, 443, 8080 and 8443
+    #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
+    allow_ports: Vec<u16>,
+    /// Trust the certificate authorities of this PEM file too [default: that of SSL_CERT_FILE, if set]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    #[command(flatten)]
+    identity: IdentityOptions,
     /// Take the addresses of host names from a file of `name<TAB>address` lines, not from DNS
     #[arg(long, value_name = "FILE")]
     hosts_file: Option<PathBuf>,
@@ -219,6 +227,15 @@ impl Check {
         if self.allow_private.is_some() {
             config.allow_private.clone_from(&self.allow_private);
         }
+        if !self.allow_ports.is_empty() {
+            config.allow_ports.clone_from(&self.allow_ports);
+        }
+        if let Some(ca) = &self.ca {
+            config.ca = Some(live::absolute(ca));
+        }
+        self.identity.over(&mut config.identity);
+        // What is told of a page here rests on probes of our own.
+        config.soft_404 = Some(false);
         if self.delay.is_some() {
             config.politeness.delay.clone_from(&self.delay);
         }
@@ -238,10 +255,12 @@ impl Check {
             seeds,
             policy: config.policy.clone(),
             contact: config.contact.clone(),
+            identity: config.identity.clone(),
+            ca: config.ca.clone(),
             allow_private: config.allow_private.clone(),
             allow_ports: config.allow_ports.clone(),
-            ca: config.ca.clone(),
             hosts_file: config.hosts_file.clone(),
+            soft_404: config.soft_404,
             until: config.until.clone(),
             sitemaps: Some(false),
             politeness: PolitenessConfig {

@@ -243,9 +243,6 @@ pub(crate) fn carry_out(order: Order<'_>, output: &Output) -> anyhow::Result<Exi
         delivers,
         listens,
     } = order;
-    if let Some(file) = hosts_file {
-        config.hosts_file = Some(live::absolute(file));
-    }
     if directory.join("store/journal").exists() {
         return Err(in_one_piece(directory).into());
     }

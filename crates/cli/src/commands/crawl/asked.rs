@@ -4,15 +4,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use turnstone_crawl::limits::{Each, Limit};
 use turnstone_crawl::{Lists, Plan};
 use turnstone_fetch::Url;
 use turnstone_fetch::html::{IgnoreRule, Ignored};
+use turnstone_fetch::preferences::Use;
 use turnstone_fetch::scope::{Scope, ScopeRules};
+use turnstone_fetch::soft404::SoftOptions;
 use turnstone_fetch::urls::{UrlLimits, host_of, parse, shown};
 use turnstone_frontier::Politeness;
 use turnstone_ledger::Until;
 
 use super::config::{Config, IgnoreConfig};
+use super::groups::GroupConfig;
 use crate::commands::cluster::ClusterOptions;
 use crate::commands::deliver::DeliverOptions;
 use crate::commands::live::IdentityOptions;
@@ -112,6 +116,11 @@ pub(crate) struct Crawl {
     /// The most pages stored of one host
     #[arg(long, value_name = "N")]
     host_pages: Option<u32>,
+    /// A limit for each host, each site or some hosts together, as host:requests=500, site:bytes=1GB or
+    /// a.example,b.example:pages=100,delay=5s; of pages, requests, bytes, depth, delay; may be given several
+    /// times
+    #[arg(long = "limit", value_name = "WHO:WHAT=N,…")]
+    limits: Vec<String>,
     /// The longest body, in bytes [default: 10485760]
     #[arg(long, value_name = "BYTES")]
     body_bytes: Option<usize>,
@@ -125,6 +134,14 @@ pub(crate) struct Crawl {
     /// Do not read the sitemaps and feeds that robots.txt and pages name, nor ask for pages that only they name
     #[arg(long)]
     no_sitemaps: bool,
+    /// Keep nothing of a page whose publisher says no to one of these uses, and do not ask for it where
+    /// robots.txt says so: train-ai, ai-input, search, tdm, archive
+    #[arg(long, value_name = "USE,…", value_delimiter = ',')]
+    respect: Vec<Use>,
+    /// Take every answer with status 200 for its page: do not ask for random names beside pages that look as if
+    /// they were not there (soft 404)
+    #[arg(long)]
+    no_soft_404: bool,
     /// An e-mail address or URL where site owners can reach you; needed for anything but loopback
     #[arg(long, value_name = "ADDRESS")]
     contact: Option<String>,
@@ -185,6 +202,11 @@ impl Crawl {
         over(&mut config.politeness.open, &self.open);
         over(&mut config.limits.connections, &self.connections);
         over(&mut config.limits.host_pages, &self.host_pages);
+        for limit in &self.limits {
+            let group = GroupConfig::parse(limit)?;
+            config.groups.retain(|it| it.name != group.name);
+            config.groups.push(group);
+        }
         over(&mut config.limits.body_bytes, &self.body_bytes);
         over(&mut config.limits.pattern_trust, &self.pattern_trust);
         over(&mut config.scope.depth, &self.depth);
@@ -198,6 +220,12 @@ impl Crawl {
         }
         if self.no_sitemaps {
             config.sitemaps = Some(false);
+        }
+        if !self.respect.is_empty() {
+            config.respect = self.respect.iter().map(ToString::to_string).collect();
+        }
+        if self.no_soft_404 {
+            config.soft_404 = Some(false);
         }
         if self.strip_tracking {
             config.strip_tracking = Some(true);
@@ -282,7 +310,8 @@ pub(crate) fn seeds(config: &Config) -> anyhow::Result<Vec<Url>> {
         .map(read)
         .collect::<anyhow::Result<Vec<Url>>>()?;
     seeds.extend_from_slice(&config.lists.seeds);
-    seeds.retain(|url| config.lists.exclude.find(url).is_none());
+    let kept_out = config.kept_out()?;
+    seeds.retain(|url| kept_out.find(url).is_none());
     Ok(seeds)
 }
 
@@ -311,14 +340,38 @@ pub(crate) fn plan(config: &Config, seeds: &[Url], proves: bool) -> anyhow::Resu
     if plan.connections == 0 {
         return Err(Usage::of("--connections", "at least one is needed").into());
     }
+    for of in &config.respect {
+        let of = of.parse().map_err(|error| Usage::of("--respect", error))?;
+        plan.respect.push(of);
+    }
+    // What a random name costs was not tried where several shards share budgets.
+    let doubts = config.soft_404 != Some(false) && config.shards.is_none();
+    plan.soft404 = doubts.then(SoftOptions::default);
     plan.keys.strip_tracking = config.strip_tracking.unwrap_or(false);
     plan.lists = match config.sitemaps {
         Some(false) => Lists::Ignored,
         Some(true) | None => Lists::Beside,
     };
-    plan.host_pages_max = config.limits.host_pages;
-    if plan.host_pages_max == Some(0) {
-        return Err(Usage::of("--host-pages", "at least one page must be allowed").into());
+    if let Some(max) = config.limits.host_pages {
+        if max == 0 {
+            return Err(Usage::of("--host-pages", "at least one page must be allowed").into());
+        }
+        plan.limits.push(Limit {
+            name: "host-pages".to_owned(),
+            pages: Some(max.into()),
+            ..Limit::default()
+        });
+    }
+    for group in &config.groups {
+        let limit = group.limit()?;
+        if limit.each == Each::Together && config.shards.is_some() {
+            let what = format!(
+                "'{}': hosts may be in several shards; give it per host or per site",
+                limit.name
+            );
+            return Err(Usage::of("--limit", what).into());
+        }
+        plan.limits.push(limit);
     }
     plan.body_bytes_max = config.limits.body_bytes.unwrap_or(plan.body_bytes_max);
     if plan.body_bytes_max == 0 {
@@ -368,7 +421,7 @@ fn scope(config: &Config, seeds: &[Url]) -> anyhow::Result<Scope> {
         include: asked.include.clone(),
         exclude: asked.exclude.clone(),
         include_list: config.lists.include.clone(),
-        exclude_list: config.lists.exclude.clone(),
+        exclude_list: config.kept_out()?,
         depth_max: asked.depth.unwrap_or(u32::MAX),
         ..ScopeRules::default()
     };

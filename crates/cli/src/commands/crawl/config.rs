@@ -8,9 +8,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
+use turnstone_fetch::list::{ListLine, UrlList};
 
+use super::groups::GroupConfig;
 use super::lists::Lists;
 use crate::commands::live::IdentityConfig;
+use crate::exit::Usage;
 
 /// The name of the file in a crawl directory.
 pub(crate) const FILE: &str = "turnstone.toml";
@@ -58,6 +61,15 @@ pub(crate) struct Config {
     /// Whether URLs that differ only in tracking parameters are one page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strip_tracking: Option<bool>,
+    /// URLs and hosts that were forgotten on request, and are never asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) forgotten: Vec<String>,
+    /// Uses that the crawl is for: pages whose publishers say no to one are not kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) respect: Vec<String>,
+    /// Whether pages that look as if they were not there are held against random names beside them.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "soft-404")]
+    pub(crate) soft_404: Option<bool>,
     /// Whether sitemaps and feeds are read, and pages asked for that only they name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sitemaps: Option<bool>,
@@ -76,6 +88,9 @@ pub(crate) struct Config {
     /// Limits.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) limits: LimitsConfig,
+    /// Limits for each host, each site, or named groups of hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty", rename = "group")]
+    pub(crate) groups: Vec<GroupConfig>,
     /// How many shards it is cut into; in one piece without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) shards: Option<u32>,
@@ -356,6 +371,20 @@ impl Config {
             crate::exit::Usage(format!("{}:{line}: {}", path.display(), error.message()))
         })?;
         Ok(config)
+    }
+
+    /// What is kept out whatever else is said: the exclude list, and what was forgotten.
+    pub(crate) fn kept_out(&self) -> Result<UrlList, Usage> {
+        if self.forgotten.is_empty() {
+            return Ok(self.lists.exclude.clone());
+        }
+        let lines = self.lists.exclude.lines().map(str::to_owned);
+        let lines = lines.chain(self.forgotten.iter().cloned());
+        let read = |line: String| {
+            ListLine::read(&line).map_err(|error| Usage(format!("forgotten: {line}: {error}")))
+        };
+        let lines: Vec<Option<ListLine>> = lines.map(read).collect::<Result<_, _>>()?;
+        Ok(lines.into_iter().flatten().collect())
     }
 
     /// Writes the file, whole.

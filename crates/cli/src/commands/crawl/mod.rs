@@ -2,9 +2,11 @@
 
 mod asked;
 pub(crate) mod config;
+pub(crate) mod groups;
 pub(crate) mod lists;
 pub(crate) mod policy;
 pub(crate) mod shards;
+pub(crate) mod spent;
 pub(crate) mod summary;
 mod until;
 pub(crate) mod verdict;

@@ -136,6 +136,7 @@ pub(crate) fn add_counts(document: &mut Value, tally: &Tally, proven: Option<Pro
         "upper_bound": proven.map(|proven| proven.upper_bound),
         "statuses": statuses,
         "classes": tally.classes,
+        "soft": soft_json(tally),
     });
     if let (Value::Object(all), Value::Object(more)) = (document, more) {
         all.extend(more);
@@ -173,6 +174,9 @@ pub(crate) fn text(summary: &Summary, with_dead: Option<Coverage>, directory: &P
     if let Some(listed) = listed(summary.listed) {
         out += &format!("sitemaps and feeds: {listed}\n");
     }
+    for (name, line) in soft(&summary.tally) {
+        out += &format!("{name}: {line}\n");
+    }
     out + "\n" + &classes(&summary.tally).text()
 }
 
@@ -193,6 +197,45 @@ pub(crate) fn listed((known, stored): (u64, u64)) -> Option<String> {
             plural(known, "page")
         )
     })
+}
+
+/// Answers that were not the pages asked for, and what it cost to know, for machines.
+fn soft_json(tally: &Tally) -> Value {
+    let (gone, blocked) = soft_counts(tally);
+    json!({"gone": gone, "blocked": blocked, "probes": tally.probes})
+}
+
+fn soft_counts(tally: &Tally) -> (u64, u64) {
+    let gone = tally.classes.get("soft-404").copied().unwrap_or(0);
+    let walls = tally.classes.iter();
+    let walls = walls.filter(|(class, _)| class.starts_with("blocked-"));
+    (gone, walls.map(|(_, count)| count).sum())
+}
+
+/// The same for people: a line for each of both, where there is anything to tell.
+pub(crate) fn soft(tally: &Tally) -> Vec<(&'static str, String)> {
+    let (gone, blocked) = soft_counts(tally);
+    let mut lines = Vec::new();
+    if tally.probes > 0 {
+        lines.push((
+            "soft 404",
+            format!(
+                "{} not there although the server said otherwise; {} for random names told so",
+                plural(gone, "answer"),
+                plural(tally.probes, "request"),
+            ),
+        ));
+    }
+    if blocked > 0 {
+        lines.push((
+            "walls",
+            format!(
+                "{} stood before the page instead of it; such pages are neither stored nor gone",
+                plural(blocked, "answer")
+            ),
+        ));
+    }
+    lines
 }
 
 /// How the crawl ended, for somebody who knows nothing of PageRank.

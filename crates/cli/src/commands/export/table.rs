@@ -10,12 +10,15 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use turnstone_fetch::preferences::{Sayings, Use};
 use turnstone_lab::number::whole;
 use turnstone_pagestore::{Store, shard_folders};
-use turnstone_tables::{Form, PARTS_MAX, Table};
+use turnstone_tables::{Form, Keep, PARTS_MAX, Table};
 
 use super::FromTo;
 use super::place::Place;
+use crate::commands::crawl::config::Config;
+use crate::commands::live;
 use crate::exit::Usage;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -28,6 +31,10 @@ pub(crate) struct Rows {
     /// How to write it [default: as FILE ends, in .parquet, .jsonl or .csv; jsonl if it has no ending]
     #[arg(long)]
     format: Option<Format>,
+    /// Leave out pages whose publisher said no to one of these uses when they were fetched: train-ai,
+    /// ai-input, search, tdm, archive; for pages and captures
+    #[arg(long, value_name = "USE,…", value_delimiter = ',')]
+    respect: Vec<Use>,
     /// Write N Parquet files into the folder FILE, what of one host is in one of them: for tables of many millions
     /// of rows, and tools that read in parallel
     #[arg(long, value_name = "N", conflicts_with = "format")]
@@ -50,19 +57,36 @@ enum Format {
 impl Rows {
     pub(super) fn run(self, table: Table, output: &Output) -> anyhow::Result<()> {
         if let Some(parts) = self.parts {
-            return self.write_parts(table, parts, output);
+            self.check_parts(parts)?;
         }
-        let form = form(&self.paths.output, self.format)?;
         // A crawl that is not there is told as such, not as a file that cannot be written.
         let directory = self.paths.looked_at()?;
         if shard_folders(&directory).is_empty() {
             drop(Store::look(&directory)?);
         }
+        if !self.respect.is_empty() && !table.has_preferences() {
+            let what = format!(
+                "{} know nothing of what publishers said; pages and captures do",
+                table.name()
+            );
+            return Err(Usage::of("--respect", what).into());
+        }
+        let config = Config::read(&directory)?.unwrap_or_default();
+        let agent = live::agent(&config)?;
+        let keep = |said: &str| {
+            let said = Sayings::read(said);
+            let no = |of: &Use| said.forbids(*of, &agent).is_some();
+            !self.respect.iter().any(no)
+        };
+        if let Some(parts) = self.parts {
+            return self.write_parts((table, &keep), (&directory, parts), output);
+        }
+        let form = form(&self.paths.output, self.format)?;
         let progress = Progress::busy("writing");
         let mut rows = 0;
         let place = Place::of(&self.paths.output, self.allow_private.as_deref())?;
         place.write(|out| {
-            rows = table.write(&directory, form, out)?;
+            rows = table.write_where(&directory, form, &keep, out)?;
             Ok(())
         })?;
         drop(progress);
@@ -76,8 +100,8 @@ impl Rows {
 }
 
 impl Rows {
-    /// Writes a folder of files, whole or not at all.
-    fn write_parts(&self, table: Table, parts: usize, output: &Output) -> anyhow::Result<()> {
+    /// A folder of files is a new one.
+    fn check_parts(&self, parts: usize) -> anyhow::Result<()> {
         let folder = &self.paths.output;
         let refuse = |what: String| Err(Usage::of("--parts", what).into());
         if !(1..=PARTS_MAX).contains(&parts) {
@@ -87,10 +111,17 @@ impl Rows {
             let what = format!("{}: it is there; name a new folder", folder.display());
             return Err(Usage::of("--output", what).into());
         }
-        let directory = self.paths.looked_at()?;
-        if shard_folders(&directory).is_empty() {
-            drop(Store::look(&directory)?);
-        }
+        Ok(())
+    }
+
+    /// Writes a folder of files, whole or not at all.
+    fn write_parts(
+        &self,
+        (table, keep): (Table, Keep<'_>),
+        (directory, parts): (&Path, usize),
+        output: &Output,
+    ) -> anyhow::Result<()> {
+        let folder = &self.paths.output;
         let beside = match folder.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -103,7 +134,7 @@ impl Rows {
             .collect();
         let outs = files.with_context(cannot)?.into_iter().map(BufWriter::new);
         let progress = Progress::busy("writing");
-        let rows = table.write_parts(&directory, outs.collect())?;
+        let rows = table.write_parts(directory, keep, outs.collect())?;
         drop(progress);
         crate::files::make_folder_readable(half.path()).with_context(cannot)?;
         std::fs::rename(half.keep(), folder).with_context(cannot)?;

@@ -9,6 +9,7 @@ mod identity;
 pub(crate) mod news;
 mod options;
 mod peers;
+mod reread;
 mod rounds;
 mod side_by_side;
 mod uploads;
@@ -38,7 +39,7 @@ use turnstone_ledger::SliceNote;
 use turnstone_pagestore::{Position, Store, warc};
 
 use super::crawl::config::{Config, UploadConfig};
-use super::serve::{Changes, Desks, Listen};
+use super::serve::{Changes, Desk, Desks, Listen};
 use super::shards;
 use crate::caller::{Caller, caller};
 use crate::exit::Usage;
@@ -136,13 +137,27 @@ pub(crate) fn check_seeds(guard: &Guard, seeds: &[Url]) -> Result<(), Usage> {
     Ok(())
 }
 
+/// The name that sites and their robots.txt files know us by.
+pub(crate) fn agent(config: &Config) -> Result<String, Usage> {
+    Ok(identity::identity(config)?.agent().to_owned())
+}
+
+/// Who asks, and whom, for a few requests beside any crawl.
+pub(crate) fn asking(config: &Config, guard: Guard) -> anyhow::Result<turnstone_fetch::Config> {
+    let mut client = turnstone_fetch::Config {
+        guard,
+        tls: peers::tls(config)?,
+        ..turnstone_fetch::Config::new(identity::identity(config)?)
+    };
+    identity::introduce(&config.identity, &mut client)?;
+    Ok(client)
+}
+
 /// Who asks, and whom. The plan is given no more connections than this process may open.
 pub(crate) fn client_config(
     config: &Config,
     plan: &mut Plan,
 ) -> anyhow::Result<turnstone_fetch::Config> {
-    let identity = identity::identity(config)?;
-    identity.agent().clone_into(&mut plan.agent);
     let private = match &config.allow_private {
         None => AllowPrivate::default(),
         Some(text) => text
@@ -158,17 +173,16 @@ pub(crate) fn client_config(
     };
     files::fit(plan, &mut limits);
     limits.fetches_open_max = plan.connections.max(1) * 2;
-    let mut client = turnstone_fetch::Config {
-        guard: Guard {
-            private,
-            ports: AllowPorts::Also(config.allow_ports.clone()),
-        },
+    let guard = Guard {
+        private,
+        ports: AllowPorts::Also(config.allow_ports.clone()),
+    };
+    let client = turnstone_fetch::Config {
         limits,
         resolver,
-        tls: peers::tls(config)?,
-        ..turnstone_fetch::Config::new(identity)
+        ..asking(config, guard)?
     };
-    identity::introduce(&config.identity, &mut client)?;
+    client.identity.agent().clone_into(&mut plan.agent);
     Ok(client)
 }
 
@@ -240,10 +254,10 @@ pub(crate) async fn drive(
     directory: &Path,
     mut watch: Watch,
 ) -> anyhow::Result<Summary> {
-    let changes = watch.changes.take();
-    let listening = watch.listen.as_ref();
-    let listening = listening.map(|listen| listen.beside(directory, changes));
-    let listening = listening.transpose()?;
+    let (desk, Desks { given, make }) = Desk::open(directory, watch.changes.take());
+    let server = watch.listen.as_ref();
+    let server = server.map(|listen| listen.beside(directory, desk.clone()));
+    let server = server.transpose()?;
     let (stop, told) = watch::channel(StopLevel::Run);
     let teller = watch
         .news
@@ -260,19 +274,15 @@ pub(crate) async fn drive(
             Some(deliveries)
         }
     };
-    let server = match listening {
-        None => None,
-        Some((server, Desks { given, make })) => {
-            crawl = crawl.with_orders(given, make);
-            Some(server)
-        }
-    };
+    crawl = crawl.with_orders(given, make);
+    let reread = tokio::spawn(reread::on_hangup(desk, stop.clone()));
     let signals = tokio::spawn(signals(stop, watch.enough.clone(), caller()));
     let view = tokio::spawn(view::show(progress, directory.to_owned(), watch));
     // As a task among the others: a page that came wakes it without a call to the kernel.
     let summary = tokio::spawn(crawl.run(told)).await;
     let summary = summary.unwrap_or_else(|lost| std::panic::resume_unwind(lost.into_panic()));
     signals.abort();
+    reread.abort();
     if let Some(server) = server {
         server.abort();
         // Its thread looks at the directory no more.

@@ -1,9 +1,11 @@
 //! Where orders are given to the crawl of this process: what people wrote becomes what the crawl knows, and
 //! `turnstone.toml` what the next run shall do.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use turnstone_crawl::{GivenOrder, Make, Order as Given};
 use turnstone_fetch::{Guard, Url};
@@ -15,6 +17,12 @@ use crate::commands::crawl;
 use crate::commands::crawl::config::{Config, ScopeConfig};
 use crate::commands::live;
 use crate::log;
+
+/// Orders that wait.
+const ORDERS_MAX: usize = 16;
+
+/// What a crawl is told, and what its journal says of it.
+type Noted = (Given, Value);
 
 /// What may change of a crawl while it runs.
 #[derive(Clone)]
@@ -112,6 +120,41 @@ impl Changes {
         Ok((config, given))
     }
 
+    /// What the crawl must be told to go by another configuration, with what the journal says of it, and the keys
+    /// that only another run goes by.
+    fn up_to(&self, config: &Config) -> anyhow::Result<(Vec<Noted>, Vec<String>)> {
+        let before = &self.config;
+        let seeds = crawl::seeds(config)?;
+        let plan = crawl::plan(config, &seeds, self.asked.proves())?;
+        let mut orders = Vec::new();
+        let said = |what: &str, value: Result<Value, serde_json::Error>| json!({"order": "config", what: value.unwrap_or_default()});
+        if config.until != before.until {
+            let note = said("until", serde_json::to_value(&config.until));
+            orders.push((Given::Until(plan.until), note));
+        }
+        let same = config.scope == before.scope
+            && config.seeds == before.seeds
+            && config.lists == before.lists
+            && config.forgotten == before.forgotten;
+        if !same {
+            self.check(config, &seeds)?;
+            let note = said("scope", serde_json::to_value(&config.scope));
+            let scope = Box::new(plan.scope);
+            orders.push((Given::Replan { seeds, scope }, note));
+        }
+        let taken = ["until", "scope", "seeds", "forgotten"];
+        let (now, then) = (serde_json::to_value(config)?, serde_json::to_value(before)?);
+        let keys: BTreeSet<&String> = [&now, &then]
+            .into_iter()
+            .filter_map(Value::as_object)
+            .flat_map(|it| it.keys())
+            .collect();
+        let later = keys
+            .into_iter()
+            .filter(|key| !taken.contains(&key.as_str()) && now[*key] != then[*key]);
+        Ok((orders, later.cloned().collect()))
+    }
+
     /// Refuses seeds as the start of a crawl would.
     fn check(&self, config: &Config, seeds: &[Url]) -> anyhow::Result<()> {
         if self.needs_contact {
@@ -129,17 +172,62 @@ pub(crate) struct Desk {
     changes: Option<Arc<Mutex<Changes>>>,
 }
 
+/// The crawl's side of the desk at which orders are given.
+pub(crate) struct Desks {
+    pub(crate) given: mpsc::Receiver<GivenOrder>,
+    pub(crate) make: Make<Box<dyn Policy>>,
+}
+
 impl Desk {
-    pub(crate) fn new(
-        directory: PathBuf,
-        orders: mpsc::Sender<GivenOrder>,
-        changes: Option<Changes>,
-    ) -> Self {
-        Self {
-            directory,
+    /// A desk for the crawl of this process.
+    pub(crate) fn open(directory: &Path, changes: Option<Changes>) -> (Arc<Self>, Desks) {
+        let (orders, given) = mpsc::channel(ORDERS_MAX);
+        let make: Make<Box<dyn Policy>> = match &changes {
+            Some(changes) => changes.make(),
+            None => Box::new(|_| Err("this command keeps its plan".to_owned())),
+        };
+        let desk = Self {
+            directory: directory.to_owned(),
             orders,
             changes: changes.map(|changes| Arc::new(Mutex::new(changes))),
+        };
+        (Arc::new(desk), Desks { given, make })
+    }
+
+    /// Takes up `turnstone.toml` as it is now; says what changed, or why nothing did.
+    pub(crate) async fn take_up(&self) -> Result<String, String> {
+        let Some(changes) = &self.changes else {
+            return Err("this command keeps its plan; the next run goes by the file".to_owned());
+        };
+        let wrong = |error: anyhow::Error| format!("{error:#}");
+        let config = Config::read(&self.directory).map_err(wrong)?;
+        let config = config.ok_or("it is not there any more")?;
+        let (orders, later) = locked(changes).up_to(&config).map_err(wrong)?;
+        let mut said = Vec::new();
+        for (order, note) in orders {
+            said.push(
+                self.give(order, serde_json::to_vec(&note).unwrap_or_default())
+                    .await?,
+            );
         }
+        locked(changes).config = config;
+        if !later.is_empty() {
+            let keys = later.join(", ");
+            said.push(format!("{keys}: from the next run on"));
+        }
+        Ok(match said.is_empty() {
+            true => "nothing in it changed".to_owned(),
+            false => said.join("; "),
+        })
+    }
+
+    /// Gives the crawl an order; says what came of it.
+    async fn give(&self, order: Given, note: Vec<u8>) -> Result<String, String> {
+        let (done, came) = oneshot::channel();
+        let given = GivenOrder { order, note, done };
+        let ended = || "the crawl has ended".to_owned();
+        self.orders.send(given).await.map_err(|_| ended())?;
+        came.await.map_err(|_| ended())?
     }
 }
 

@@ -7,21 +7,16 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use turnstone_crawl::{GivenOrder, Make};
-use turnstone_frontier::Policy;
 use turnstone_server::{Gate, House};
 
 use super::Answering;
-use super::desk::{Changes, Desk};
+use super::desk::Desk;
 use crate::exit::Usage;
 use crate::log;
 
 /// The longest token file.
 const TOKEN_FILE_BYTES_MAX: u64 = 4096;
-/// Orders that wait.
-const ORDERS_MAX: usize = 16;
 
 /// A dashboard beside a crawl.
 #[derive(Clone, Debug, Default, Args)]
@@ -129,15 +124,9 @@ impl Listen {
     pub(crate) fn beside(
         &self,
         directory: &Path,
-        changes: Option<Changes>,
-    ) -> anyhow::Result<(JoinHandle<()>, Desks)> {
+        desk: Arc<Desk>,
+    ) -> anyhow::Result<JoinHandle<()>> {
         let listener = self.bind()?;
-        let (orders, given) = mpsc::channel(ORDERS_MAX);
-        let make: Make<Box<dyn Policy>> = match &changes {
-            Some(changes) => changes.make(),
-            None => Box::new(|_| Err("this command keeps its plan".to_owned())),
-        };
-        let desk = Arc::new(Desk::new(directory.to_owned(), orders, changes));
         let (gate, directory) = (self.gate()?, directory.to_owned());
         log::info(&said(&listener)?);
         let server = tokio::spawn(async move {
@@ -149,14 +138,8 @@ impl Listen {
                 Err(_) => {}
             }
         });
-        Ok((server, Desks { given, make }))
+        Ok(server)
     }
-}
-
-/// The crawl's side of the desk at which orders are given.
-pub(crate) struct Desks {
-    pub(crate) given: mpsc::Receiver<GivenOrder>,
-    pub(crate) make: Make<Box<dyn Policy>>,
 }
 
 /// What is said of a server that listens.

@@ -16,9 +16,9 @@ use clap::Args;
 use turnstone_server::House;
 
 pub(crate) use self::answers::Answering;
-pub(crate) use self::desk::Changes;
+pub(crate) use self::desk::{Changes, Desk, Desks};
 use self::frontier::{FrontierAsked, FrontierOptions};
-pub(crate) use self::listen::{Desks, Listen, ListenOptions};
+pub(crate) use self::listen::{Listen, ListenOptions};
 use super::live;
 use crate::exit::Exit;
 use crate::log;

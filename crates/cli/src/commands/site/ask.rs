@@ -1,13 +1,16 @@
 //! Asking the web from the command line: one client, redirects followed one at a time.
 
+use std::path::PathBuf;
+
 use anyhow::Context as _;
 use clap::Args;
 use turnstone_fetch::{
-    AllowPorts, AllowPrivate, Client, Config, FetchError, Guard, Identity, REDIRECTS_MAX, Redirect,
-    RedirectChain, Request, Response, Url,
+    AllowPorts, AllowPrivate, Client, FetchError, Guard, REDIRECTS_MAX, Redirect, RedirectChain,
+    Request, Response, Url,
 };
 
-use crate::exit::Usage;
+use crate::commands::crawl::config::Config;
+use crate::commands::live::{self, IdentityOptions};
 
 /// Our product token, as robots.txt files name us.
 pub(crate) const AGENT: &str = "turnstone";
@@ -24,6 +27,11 @@ pub(crate) struct Asking {
     /// Also ask these ports; without it 80, 443, 8080 and 8443, and nearly any of a private address
     #[arg(long, value_name = "PORT,…", value_delimiter = ',')]
     allow_ports: Vec<u16>,
+    /// Trust the certificate authorities of this PEM file too [default: that of SSL_CERT_FILE, if set]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    #[command(flatten)]
+    identity: IdentityOptions,
 }
 
 /// One request of a chain and what came of it.
@@ -36,22 +44,23 @@ pub(crate) struct Hop {
 }
 
 impl Asking {
-    /// A client as the user wants it. Must be called within a runtime.
-    pub(crate) fn client(&self) -> anyhow::Result<Client> {
-        let identity = match &self.contact {
-            None => Identity::loopback_only(),
-            Some(contact) => {
-                Identity::with_contact(contact).map_err(|error| Usage::of("--contact", error))?
-            }
+    /// A client as the user wants it, which is to ask for a URL, and the name that robots.txt files know it by.
+    /// Must be called within a runtime.
+    pub(crate) fn client(&self, url: &Url) -> anyhow::Result<(Client, String)> {
+        let mut config = Config {
+            contact: self.contact.clone(),
+            ca: self.ca.as_deref().map(live::absolute),
+            ..Config::default()
         };
+        self.identity.over(&mut config.identity);
+        live::refuse_proxy(&config, std::slice::from_ref(url))?;
         let guard = Guard {
             private: self.allow_private.clone().unwrap_or_default(),
             ports: AllowPorts::Also(self.allow_ports.clone()),
         };
-        Ok(Client::new(Config {
-            guard,
-            ..Config::new(identity)
-        })?)
+        let asking = live::asking(&config, guard)?;
+        let agent = asking.identity.agent().to_owned();
+        Ok((Client::new(asking)?, agent))
     }
 }
 

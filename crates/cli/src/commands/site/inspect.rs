@@ -10,7 +10,7 @@ use turnstone_fetch::soft404::{HostEvidence, PageFacts, SoftOptions, Verdict, ju
 use turnstone_fetch::urls::{self, KeyOptions, UrlLimits, canonical_key, origin_of, shown};
 use turnstone_fetch::{Client, Response, Url};
 
-use super::ask::{self, AGENT, Asking, Hop};
+use super::ask::{self, Asking, Hop};
 use super::links::{links_json, read_body};
 use crate::exit::{Exit, Usage};
 use crate::output::Output;
@@ -45,8 +45,8 @@ impl Inspect {
     }
 
     async fn see(&self, url: Url) -> anyhow::Result<Value> {
-        let client = self.asking.client()?;
-        let (record, robots) = ask_robots(&client, &url).await;
+        let (client, agent) = self.asking.client(&url)?;
+        let (record, robots) = ask_robots((&client, &agent), &url).await;
         let options = RefreshOptions::default();
         let (allowed, line) = match record.access(now_s(), &options) {
             Access::Rules { rules, .. } => {
@@ -103,7 +103,7 @@ impl Inspect {
 }
 
 /// Asks for robots.txt as the crawler does, until the record knows.
-async fn ask_robots(client: &Client, url: &Url) -> (Record, Vec<Value>) {
+async fn ask_robots((client, agent): (&Client, &str), url: &Url) -> (Record, Vec<Value>) {
     let mut record = Record::new(&origin_of(url));
     let mut asked = Vec::new();
     while let Some(request) = record.request(now_s()) {
@@ -114,7 +114,7 @@ async fn ask_robots(client: &Client, url: &Url) -> (Record, Vec<Value>) {
             Err(error) => json!({"url": address.as_str(), "error": error.to_string()}),
         });
         let options = RefreshOptions::default();
-        record.observe_fetch(now_s(), &fetched, client.limits(), AGENT, &options);
+        record.observe_fetch(now_s(), &fetched, client.limits(), agent, &options);
     }
     (record, asked)
 }

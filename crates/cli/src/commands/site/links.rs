@@ -91,7 +91,7 @@ impl Links {
 
     fn ask(&self, url: Url) -> anyhow::Result<Page> {
         ask::run(async {
-            let client = self.asking.client()?;
+            let (client, _) = self.asking.client(&url)?;
             let (url, response) = ask::landed(ask::follow(&client, url).await)?;
             let body = response.decoded(client.limits()).body;
             Ok(read_body(

@@ -103,7 +103,7 @@ impl Robots {
                 .with_context(|| format!("{}: cannot be read", self.robots));
         };
         ask::run(async {
-            let client = self.asking.client()?;
+            let (client, _) = self.asking.client(&url)?;
             let (url, response) = ask::landed(ask::follow(&client, url).await)?;
             anyhow::ensure!(
                 (200..300).contains(&response.status),

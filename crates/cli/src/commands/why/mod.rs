@@ -14,7 +14,7 @@ use turnstone_fetch::Url;
 use turnstone_fetch::urls::{UrlLimits, canonical_key, parse, shown};
 use turnstone_frontier::{Arm, Chance, PageId};
 use turnstone_lab::number::whole;
-use turnstone_pagestore::{PageState, Settled, Store};
+use turnstone_pagestore::{FORGET_NOTE, Forgotten, PageState, Settled, Store};
 use turnstone_policy::Question;
 
 use self::past::{Past, Search};
@@ -182,6 +182,7 @@ impl Told {
             "redirected_from": self.past.redirected_from,
             "history": self.past.json(directory),
             "warc": stored,
+            "preferences": self.past.preferences(),
         })
     }
 
@@ -223,6 +224,13 @@ impl Told {
             }
             facts.push(("archived in", text));
         }
+        let said = self.past.preferences();
+        if !said.is_empty() {
+            facts.push((
+                "its publisher",
+                format!("said when it was fetched:\n{}", said.join("\n")),
+            ));
+        }
         if let Some((arm, chance)) = self.past.last_asked() {
             let whom = match arm {
                 Some(arm) => format!("for {arm}; "),
@@ -247,6 +255,9 @@ fn reason(
     past: &Past,
     waits: &[String],
 ) -> anyhow::Result<(String, String)> {
+    if directory.store.index().is_forgotten(page) {
+        return Ok(("forgotten".to_owned(), forgotten(directory)?));
+    }
     let (class, said) = directory.fate(page)?;
     let said = if said.is_empty() {
         "not fetched yet".to_owned()
@@ -281,6 +292,24 @@ fn reason(
     Ok((class, reason))
 }
 
+/// That a page was forgotten, when and why.
+fn forgotten(directory: &Directory) -> anyhow::Result<String> {
+    let note = directory.store.note(FORGET_NOTE)?;
+    let last = note.as_deref().and_then(Forgotten::read);
+    let asked = last.and_then(|note| serde_json::from_str::<Value>(&note.asked).ok());
+    let asked = asked.unwrap_or_default();
+    let word = |key: &str| asked[key].as_str().unwrap_or_default();
+    let mut text =
+        "forgotten on request: nothing of it is kept, and it is never asked for again".to_owned();
+    if !word("time").is_empty() {
+        text += &format!("; the last such request was of {}", word("time"));
+    }
+    if !word("reason").is_empty() {
+        text += &format!(" ({})", shown(word("reason")));
+    }
+    Ok(text)
+}
+
 /// Why a page is out of scope, and since when.
 fn outside(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result<String> {
     let store = &directory.store;
@@ -300,6 +329,9 @@ fn outside(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result<S
 
 /// The last answer that was archived, whatever it said.
 fn stored_at(directory: &Directory, page: PageId, past: &Past) -> anyhow::Result<Option<StoredAt>> {
+    if directory.store.index().is_forgotten(page) {
+        return Ok(None);
+    }
     let facts = past
         .outcomes
         .iter()

@@ -110,6 +110,20 @@ impl Past {
         })
     }
 
+    /// What its publisher said of how it may be used, when it last came.
+    pub(super) fn preferences(&self) -> Vec<String> {
+        let facts = self
+            .outcomes
+            .iter()
+            .rev()
+            .map(|(_, outcome)| &outcome.facts);
+        let said = facts
+            .map(|facts| &facts.preferences)
+            .find(|it| !it.is_empty());
+        let said = said.map(String::as_str).unwrap_or_default();
+        said.lines().map(shown).collect()
+    }
+
     /// The page is also linked from pages of another shard.
     pub(super) fn linked_from_others(&mut self, other: Self) {
         self.linked_from.extend(other.linked_from);

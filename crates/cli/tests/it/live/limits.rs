@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use turnstone_frontier::HostId;
 use turnstone_pagestore::{PageState, Store};
 
 use super::audit;
@@ -187,4 +188,68 @@ fn c5_a_full_disk_can_be_left() {
     let whole = Crawler::resume(crawler, &town.arguments());
     whole.finish();
     audit::check(&whole.directory());
+}
+
+#[test]
+fn requests_of_each_host_bind_exactly() {
+    let (_, crawler) = crawl("--limit host:requests=20 --limit nobody.example:pages=1");
+    let store = Store::look(&crawler.directory()).unwrap();
+    for host in &store.index().tally().hosts {
+        assert_eq!(host.requests, 20);
+    }
+    assert!(store.index().tally().classes["limit"] > 0);
+}
+
+#[test]
+fn a_group_counts_its_hosts_together_over_restarts() {
+    let (town, first) = crawl("--until pages=1");
+    let store = Store::look(&first.directory()).unwrap();
+    let name = |host: u32| {
+        let name = store.index().host_name(HostId(host)).to_owned();
+        name.split(':').next().unwrap().to_owned()
+    };
+    let pair = format!("{},{}", name(0), name(1));
+    drop(store);
+    let asked = |until: &str| {
+        format!(
+            "{} --policy breadth-first --open 8 --connections 32 --limit {pair}:pages=9 --until {until}",
+            town.arguments()
+        )
+    };
+    let crawler = Crawler::resume(first, &asked("pages=6"));
+    crawler.finish();
+    let crawler = Crawler::resume(crawler, &asked("all"));
+    crawler.finish();
+    let store = Store::look(&crawler.directory()).unwrap();
+    let stored = |host: usize| store.index().tally().hosts[host].fetched;
+    assert_eq!(stored(0) + stored(1), 9);
+    assert!(stored(2) > 9, "others are free");
+    let directory = crawler.directory().display().to_string();
+    let status = crate::run::done(
+        std::path::Path::new("."),
+        &format!("status {directory} --json"),
+    )
+    .json();
+    let limit = &status["limits"][0];
+    assert_eq!(limit["pages"], 9, "{status}");
+    assert_eq!(
+        (&limit["used_up"], &limit["complete"]),
+        (&1.into(), &false.into())
+    );
+}
+
+#[test]
+fn limits_that_say_nothing_are_refused() {
+    for (limit, what) in [
+        ("pages=3", "give whom and what"),
+        ("host:pages", "give whom and what"),
+        ("host:colour=3", "there is no limit 'colour'"),
+        ("host:pages=0", "0"),
+        ("http://a.example/x:pages=3", "is no host"),
+    ] {
+        let asked = format!("crawl http://127.0.0.1:1/ -o x --limit {limit}");
+        let ran = crate::run::turnstone(std::path::Path::new("."), &asked);
+        assert_ne!(ran.code, 0);
+        assert!(ran.err.contains(what), "{limit}: {}", ran.err);
+    }
 }

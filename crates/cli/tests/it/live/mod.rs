@@ -11,6 +11,9 @@
 //! | `check` | links told apart: broken, blocked, moved; again and without asking |
 //! | `scope` | what belongs to a crawl changes between two runs |
 //! | `sitemaps` | pages that only sitemaps and feeds name come last, and prove nothing |
+//! | `soft404` | pages that are not there although the server says so
+//! | `forget` | pages that a crawl must forget are gone from every byte of it
+//! | `preferences` | what publishers say of uses is kept, and minded where asked
 //! | `traps` | generators with fresh text are left, odd names are fetched |
 //! | `walls` | what stands before a page is not the page; bodies that are not what they say |
 //! | `scarce` | little memory, one CPU |
@@ -35,6 +38,7 @@ mod cluster;
 mod crawler;
 mod delivering;
 mod dice;
+mod forget;
 mod ignoring;
 mod indexes;
 mod keep;
@@ -46,6 +50,7 @@ mod moving;
 mod nats_server;
 mod oddities;
 mod plans;
+mod preferences;
 mod refusals;
 mod reuse;
 mod same_as_lab;
@@ -53,6 +58,7 @@ mod scarce;
 mod scope;
 mod shards;
 mod sitemaps;
+mod soft404;
 mod survey;
 mod telling;
 mod town;

@@ -415,3 +415,70 @@ fn answer_gone(mut stream: std::net::TcpStream) {
     let _ = stream
         .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }
+
+/// The file is edited while the crawl runs, and taken up at a hang-up; one that is wrong changes nothing.
+#[test]
+fn an_edited_file_is_taken_up_while_the_crawl_runs() {
+    use std::time::{Duration, Instant};
+    let server = turnstone_lab::serve::start(
+        turnstone_lab::serve::Web::custom(1, |request| match request.path {
+            "/robots.txt" => turnstone_lab::serve::Answer::not_found(),
+            path => {
+                // Two endless roads.
+                let next = path.len();
+                let text = format!("<p>{path} <a href={path}a>on</a> <a href=/b{next}>b</a>");
+                turnstone_lab::serve::Answer::html(text)
+            }
+        }),
+        turnstone_lab::serve::Options::default(),
+    )
+    .unwrap();
+    let crawler = Crawler::new(&format!(
+        "{}/ --allow-private --delay 20ms --policy breadth-first --until requests=2000",
+        server.origin(0)
+    ));
+    let running = crawler.start();
+    let file = crawler.directory().join("turnstone.toml");
+    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(
+                began.elapsed() < Duration::from_secs(40),
+                "{what}: {}",
+                crawler.said()
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait("it asks", &|| server.request_count() > 5);
+    let good = std::fs::read_to_string(&file).unwrap();
+    let take_up = |text: &str, says: &str| {
+        std::fs::write(&file, text).unwrap();
+        running.signal("HUP");
+        wait(says, &|| crawler.said().contains(says));
+    };
+    take_up("seeds = 7", "everything stays as it was");
+    let scoped = good.clone() + "\n[scope]\nexclude = [\"/b\"]\n";
+    let scoped = scoped.replace("[scope]\n\n[scope]", "[scope]");
+    take_up(&scoped, "the plan changed");
+    let asked = |road: &str| {
+        let requests = server.requests();
+        requests
+            .iter()
+            .filter(|it| it.path.starts_with(road))
+            .count()
+    };
+    let (b, a) = (asked("/b"), asked("/a"));
+    wait("the other road goes on", &|| asked("/a") > a + 5);
+    assert_eq!(asked("/b"), b, "the rule holds at once");
+    take_up(
+        &scoped.replace("requests = 2000", "requests = 1"),
+        "the budgets are set",
+    );
+    assert!(running.wait().success(), "{}", crawler.said());
+    let journal = super::audit::journal(&crawler.directory());
+    let notes = journal
+        .windows(18)
+        .filter(|it| it == b"{\"order\":\"config\",");
+    assert_eq!(notes.count(), 2, "each is an entry");
+}

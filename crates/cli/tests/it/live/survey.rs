@@ -72,7 +72,7 @@ fn probes(server: &Handle) -> BTreeMap<String, u32> {
 fn q1_one_probe_a_directory_with_many_requests_open() {
     let server = start(Web::custom(1, answer), Options::default()).unwrap();
     let crawler = Crawler::new(&format!(
-        "{}/ --allow-private --delay 0 --open 8 --policy breadth-first",
+        "{}/ --allow-private --delay 0 --open 8 --policy breadth-first --no-soft-404",
         server.origin(0)
     ));
     crawler.finish();
@@ -116,7 +116,7 @@ fn a_survey_in_two_runs_costs_what_both_cost() {
 fn q1_one_probe_a_directory_over_kills() {
     let server = start(Web::custom(1, answer), Options::default()).unwrap();
     let crawler = Crawler::new(&format!(
-        "{}/ --allow-private --delay 0 --open 8 --policy breadth-first",
+        "{}/ --allow-private --delay 0 --open 8 --policy breadth-first --no-soft-404",
         server.origin(0)
     ));
     crawler.finish();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use turnstone_lab::serve::{Answer, Options, Request, Web, start};
+use turnstone_pagestore::Store;
 
 use super::crawler::Crawler;
 
@@ -64,7 +65,7 @@ fn answer(request: &Request<'_>) -> Answer {
 fn generators_are_left_and_odd_names_are_fetched() {
     let server = start(Web::custom(1, answer), Options::default()).unwrap();
     let crawler = Crawler::new(&format!(
-        "{}/ --allow-private --delay 0s --policy breadth-first --until all,requests=2000",
+        "{}/ --allow-private --delay 0s --policy breadth-first --until all,requests=2000 --no-soft-404",
         server.origin(0)
     ));
     crawler.finish();
@@ -80,4 +81,85 @@ fn generators_are_left_and_odd_names_are_fetched() {
     assert!(count("g") <= 5, "{asked:?}");
     assert!(count("s") <= 6, "{asked:?}");
     assert!((10..=60).contains(&count("w")), "{asked:?}");
+}
+
+/// A parameter that changes nothing is found out by what it brings, whatever its name; one that changes pages
+/// is asked for, whatever its name.
+#[test]
+fn parameters_that_change_nothing_stop_eating_requests() {
+    let prose = |salt: usize| -> String {
+        let words = (0..60).map(|at| format!("w{} ", (salt * 131 + at * at * 7) % 997));
+        words.collect()
+    };
+    let web = Web::custom(1, move |request| {
+        let (path, query) = request.path.split_once('?').unwrap_or((request.path, ""));
+        let article = path
+            .strip_prefix("/a/")
+            .and_then(|it| it.parse::<usize>().ok());
+        match (path, article) {
+            ("/robots.txt", _) => Answer::not_found(),
+            ("/", _) => {
+                let links = (0..60).map(|at| format!("<a href=/a/{at}>on</a>"));
+                Answer::html(format!("<title>front</title>{}", links.collect::<String>()))
+            }
+            (_, Some(at)) => {
+                // `gclid` shows another edition here.
+                let edition = query.split('&').find_map(|it| it.strip_prefix("gclid="));
+                let salt = at + 1000 * edition.map_or(0, |it| it.len());
+                let links = (1..5).map(|step| {
+                    let to = (at + step * 7) % 60;
+                    format!("<a href=/a/{to}?from=x{at}y{step}>on</a>")
+                });
+                let other = format!("<a href=/a/{at}?gclid=aa>edition</a>");
+                Answer::html(format!(
+                    "<title>part {at}</title><p>{}{other}{}",
+                    prose(salt),
+                    links.collect::<String>()
+                ))
+            }
+            _ => Answer::not_found(),
+        }
+    });
+    let server = start(web, Options::default()).unwrap();
+    let crawler = Crawler::new(&format!(
+        "{}/ --allow-private --delay 0 --policy breadth-first --until all,requests=2000",
+        server.origin(0)
+    ));
+    crawler.finish();
+    let asked = |what: &str| {
+        let requests = server.requests();
+        requests.iter().filter(|it| it.path.contains(what)).count()
+    };
+    let from = asked("from=");
+    assert!(
+        (8..=40).contains(&from),
+        "{from} of 240 twins were asked for"
+    );
+    // One in doubt is asked for again.
+    let editions = asked("gclid=aa");
+    assert!(
+        (60..64).contains(&editions),
+        "what changes a page is no twin: {editions}"
+    );
+    let store = Store::look(&crawler.directory()).unwrap();
+    let classes = &store.index().tally().classes;
+    assert!(classes["twin"] >= 200, "{classes:?}");
+    let directory = crawler.directory().display().to_string();
+    let twin = audit_twin(&store);
+    let why = crate::run::done(
+        std::path::Path::new("."),
+        &format!("why {directory} {twin}"),
+    )
+    .out;
+    assert!(why.contains("from changes nothing on this host"), "{why}");
+}
+
+/// The address of a page that was refused as a twin.
+fn audit_twin(store: &Store) -> String {
+    let pages = store.pages_in(turnstone_pagestore::PageState::Refused);
+    let mut twins = pages.filter(|page| {
+        let outcome = store.outcome(*page).unwrap();
+        outcome.is_some_and(|outcome| outcome.facts.class == "twin")
+    });
+    store.url(twins.next().unwrap()).unwrap()
 }
