@@ -4,9 +4,12 @@ use serde_json::Value;
 
 use crate::run::{done, turnstone};
 
+/// Finds a policy's value in the document of a backtest and the policy's own part of it.
+type Find = fn(&Value, &Value) -> Value;
+
 /// For each question: what its backtest is asked (nothing that the league does not promise), and where its
 /// answer for a policy stands.
-const QUESTIONS: &[(&str, &str, fn(&Value, &Value) -> Value)] = &[
+const QUESTIONS: &[(&str, &str, Find)] = &[
     ("coverage", "w", |document, result| {
         let downloads = result["downloads_to_guarantee"].as_f64();
         downloads

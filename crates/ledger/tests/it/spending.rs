@@ -29,8 +29,8 @@ fn requests_for_no_page_count_when_their_process_ends() {
     };
     // One that was asked for elsewhere counts where it was asked for.
     ledger.tell(Tick(3), &visit(b, Visit::Opened));
-    ledger.tell(Tick(3), &visit(b, Visit::Closed));
     ledger.tell(Tick(3), &robots);
+    ledger.tell(Tick(3), &visit(b, Visit::Closed));
     assert_eq!(ledger.spending().slice().requests, 2);
     assert_eq!(ledger.spending().of_host(b, Tick(4)), 1);
     // This one never came back: it may have been sent.

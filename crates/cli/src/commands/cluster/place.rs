@@ -5,7 +5,7 @@
 //! read. So a crawl of the same name that is another one is refused, by the founder and by who joins.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -160,7 +160,10 @@ pub(crate) fn identity(directory: &Path) -> anyhow::Result<Option<[u8; 16]>> {
     let path = directory.join(IDENTITY);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        // A file is no directory of a crawl; whoever wants one says so.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
     let number = u128::from_str_radix(text.trim(), 16).ok();
