@@ -14,7 +14,7 @@ use turnstone_ledger::STOP_NOTE;
 use crate::asker::Session;
 use crate::asker::{AskError, Asker};
 use crate::plan::Round;
-use crate::receive::host_of_authority;
+use crate::robots_came::host_of_authority;
 
 impl<P: Policy> Asker<P> {
     /// Writes down that this process has the crawl now, and gives back what was in flight.

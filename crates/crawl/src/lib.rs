@@ -57,6 +57,7 @@ mod probe;
 mod progress;
 mod receive;
 mod robots;
+mod robots_came;
 pub mod run;
 mod shard;
 mod show;
